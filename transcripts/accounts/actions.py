@@ -199,7 +199,7 @@ def close_account(*, user: User, by: trail.Actor) -> None:
     people = User.objects.select_for_update().filter(Q(pk=user.pk) | Q(is_superuser=True)).order_by("pk")
     locked = next(each for each in people if each.pk == user.pk)
     if not locked.is_active:
-        raise Refused(f"The account of {user.username} is closed already.")
+        raise Refused(f"The account of {user.username} is already closed.")
     if obstacles := queries.find_obstacles(locked):
         raise Refused(" ".join(obstacles))
     locked.is_active, locked.closed_at = False, timezone.now()
@@ -229,7 +229,7 @@ def reopen_account(*, user: User, by: trail.Actor) -> None:
 
 def _check_may_close(user: User, by: trail.Actor) -> None:
     if isinstance(by, User) and by.pk != user.pk and not by.is_superuser:
-        raise PermissionDenied("Only its person and the owners of the site can close an account.")
+        raise PermissionDenied("An account can be closed only by its holder and by the owners of the site.")
 
 
 def _end_links_made_by(user: User) -> None:

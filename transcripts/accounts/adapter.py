@@ -83,7 +83,7 @@ class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
         "cannot_delete_authenticator": "This site requires a second factor of its owners.",
         "seal_broken": (
             "This site can no longer read your second factor, because its FIELD_KEY has changed. Ask the person who runs the "
-            "server to put the former key back, or for: manage.py user remove-second-factor NAME."
+            "server to restore the former key, or to run: manage.py user remove-second-factor NAME."
         ),
     }
 
@@ -155,7 +155,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         **DefaultAccountAdapter.error_messages,
         "username_password_mismatch": "The name or the password is wrong.",
         "too_many_login_attempts": (
-            "Too many wrong passwords or codes were typed for this name, or by all who share your internet address. Wait five "
+            "Too many wrong passwords or codes were entered for this name, or from your internet address. Wait five "
             "minutes, then try again. If that does not help, use a browser in which you signed in before, or ask for a sign-in "
             "link."
         ),

@@ -34,7 +34,7 @@ class TokenForm(RowForm):
         initial=TOKEN_DAYS,
         min_value=1,
         max_value=MAX_TOKEN_DAYS,
-        help_text=f"At most {MAX_TOKEN_DAYS}. A program that still needs a token then needs a new one.",
+        help_text=f"At most {MAX_TOKEN_DAYS}. A program that still needs access after that needs a new token.",
     )
     scopes = forms.MultipleChoiceField(
         label="What a program may do with it",

@@ -40,7 +40,7 @@ OWN_WORDS = frozenset(
     {"auditapp", "transcript", "transcripts", "interview", "interviews", "codebook", "coding", "coder"}
 )
 SENTENCE = (
-    "This password is a pattern that is guessed first: something repeated, a row of keys, or a common password with a few "
+    "This password follows a pattern that attackers try first: a repetition, a row of keys, or a common password with a few "
     "characters added. Use several words that nobody would expect together."
 )
 

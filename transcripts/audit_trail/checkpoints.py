@@ -154,6 +154,6 @@ def _compare(name: str, at: str, heads: Heads) -> Iterator[str]:
     for stream, (sequence, digest) in heads.items():
         stored = found.get((stream, sequence))
         if stored is None:
-            yield f"{name} of {at} knows event {sequence} of {stream}, which is no longer there."
+            yield f"{name} of {at} includes event {sequence} of {stream}, which is no longer there."
         elif stored != digest:
             yield f"{name} of {at} has another hash for event {sequence} of {stream}: events up to it were rewritten."

@@ -220,11 +220,11 @@ def _compare(recorded: RecordedModel, pairs: Sequence[Pair], erased: set[str], c
     for key, row, stored in pairs:
         name = f"{recorded.label}:{key}"
         if row is None:
-            comparison.add(Difference(name, "", "nothing of this row", "that it is there"))
+            comparison.add(Difference(name, "", "nothing about this row", "that it exists"))
             continue
         counts[row.kind] += 1
         if stored is None:
-            comparison.add(Difference(name, "", "that it is there", "nothing of this row"))
+            comparison.add(Difference(name, "", "that it exists", "nothing about this row"))
             continue
         values = dict(zip((*recorded.columns, *recorded.texts), map(as_json, stored[1:]), strict=True))
         for difference in _compare_columns(recorded, name, row, {**values, "stream": f"study:{stored[0]}"}):
@@ -254,7 +254,7 @@ def _compare_texts(digest: str, content: str, text: AuditText | None, *, is_eras
         said = "that it was erased" if is_erased else "no text"
         return (said, told) if content else None
     if text is None or hash_text(text.salt, text.content) != digest:
-        return "that it has another hash than the text kept beside the trail", told
+        return "that its hash is not that of the text stored with the trail", told
     return None if text.content == content else (f"another text, of {len(text.content):,} characters", told)
 
 

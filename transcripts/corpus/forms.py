@@ -89,7 +89,7 @@ class SeveralFilesField(forms.FileField):
         size = sum(file.size or 0 for file in files)
         if size > MAX_UPLOAD_SIZE:
             raise ValidationError(
-                f"Together these files have {filesizeformat(size)}; the limit of the page is {filesizeformat(MAX_UPLOAD_SIZE)}. "
+                f"These files are {filesizeformat(size)} in total; the limit of the page is {filesizeformat(MAX_UPLOAD_SIZE)}. "
                 "Import them in parts, or use `manage.py interview import` on the server."
             )
         return files

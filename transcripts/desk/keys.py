@@ -80,14 +80,14 @@ GROUPS: tuple[tuple[str, tuple[Act, ...]], ...] = (
         (
             Act("decide", "Enter", "nothing more here, next sentence", "the same, but stay here"),
             Act("repeat", "Period", "apply the last code again"),
-            Act("palette", "sign:/", "find a code by name or definition; Ctrl K does so too"),
+            Act("palette", "sign:/", "find a code by name or definition (also Ctrl K)"),
             Act(
                 "quote",
                 "KeyX",
                 "mark words as the quote of the next code: arrows move, Shift extends, Enter keeps them",
             ),
             Act("details", "KeyV", "change the details of the last code here"),
-            Act("meaning", "Backquote", "the meaning of the code that was pressed or pointed at last"),
+            Act("meaning", "Backquote", "the meaning of the code that you last pressed or pointed at"),
             Act("propose", "KeyN", "propose a new code, named after the marked words"),
             Act("memo", "KeyM", "memo on the sentence", "memo on the interview"),
             Act("suggestions", "KeyO", "open the machine's suggestions, after your own decision"),

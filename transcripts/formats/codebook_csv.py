@@ -281,7 +281,7 @@ class _Table:
         if differing and "definition" in self.columns:
             place = self.headings[self.named.index("description")]
             yield (
-                f"Not read: the column {quote(place)}, for there is one with definitions. It says something else in "
+                f"Not read: the column {quote(place)}, because there is a column with definitions. The two differ in "
                 f"{show_count(len(differing), 'row')}, first in row {differing[0]}."
             )
 

@@ -81,7 +81,7 @@ class SourceReader(RefiReader):
         """As of codes, and how many selections and codings bear a GUID once more: nothing is lost by that."""
         yield from super().list_warnings()
         if self._repeated:
-            yield f"{show_count(self._repeated, 'guid')} of selections or codings came more than once; all of them were read."
+            yield f"{show_count(self._repeated, 'guid')} of selections or codings occurred more than once; all of them were read."
 
     def read_reference(self, text: str | None, kind: str) -> str:
         """A GUID that refers to something already read; "" where it does not."""
@@ -178,7 +178,7 @@ class SourceReader(RefiReader):
         turns = self._own.find_turns(source)
         if turns is None:
             why = "is missing" if source.text is None else "was changed"
-            self.warn(f"The turns of {quote(source.name)} are left out, for its text {why}.")
+            self.warn(f"The turns of {quote(source.name)} are left out, because its text {why}.")
         length = MAX_LENGTH if source.text is None else len(source.text)
         inside = [one for one in selections if 0 <= one.start <= one.end <= length]
         if outside := len(selections) - len(inside):
@@ -360,7 +360,7 @@ class _ProjectReader(SourceReader):
                     self._sources.append(self.read_text_source(element))
                 case "Sources", media if media in _MEDIA:
                     name = quote(element.attributes.get("name", ""))
-                    self.warn(f"The {_MEDIA[media]} {name} is left out, for only texts are read.")
+                    self.warn(f"The {_MEDIA[media]} {name} is left out, because only texts are read.")
                 case "Notes", "Note":
                     self._notes.append(self.read_note(element))
                 case "Sets", "Set":
@@ -371,7 +371,7 @@ class _ProjectReader(SourceReader):
     def _warn_of_namespace(self, tag: str) -> None:
         """Say what is not read: another version of the standard could have the codes there."""
         namespace, _, name = tag[1:].rpartition("}")
-        self.warn(f"The part {quote(name)} is left out, for its namespace {quote(namespace)} is not known.")
+        self.warn(f"The part {quote(name)} is left out, because its namespace {quote(namespace)} is not known.")
 
     def _read_variable(self, element: Element) -> None:
         """Remember a variable; one that is named as another gets a number, for a text has one value of a name."""

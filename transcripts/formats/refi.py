@@ -224,7 +224,7 @@ class RefiReader:
         if text := element.attributes.get("color", ""):
             color = read_color(text) or ""
             if not color:
-                self.warn(f"Line {element.line}{self._counted}: the colour {quote(text)} is none and is left out.")
+                self.warn(f"Line {element.line}{self._counted}: {quote(text)} is not a colour and is left out.")
         if text := element.attributes.get("isCodable", ""):
             truth = read_truth(text)
             if truth is None:

@@ -102,7 +102,7 @@ def _refuse_without_room(size: int) -> None:
     free, needed = find_room(), ROOM_PER_BYTE * size + ROOM_FOR_PEOPLE
     if size and free is not None and free < needed:
         raise Refused(
-            f"There is too little room on the disk of the database: {math.ceil(needed / 1e6):,} MB are needed to import "
+            f"There is too little space on the disk of the database: {math.ceil(needed / 1e6):,} MB are needed to import "
             f"{math.ceil(size / 1e6):,} MB, and {free // 1_000_000:,} MB are free. Nothing was stored. Ask the person who runs the "
             "site to make room, or import less at a time."
         )
@@ -277,8 +277,8 @@ def _carry_out(run: JobRun) -> None:
     try:
         if job.lost_runs > MAX_LOST_RUNS:
             raise Refused(
-                f"The worker died {job.lost_runs} times in a row over this {kind.noun}, and it was given up. Nothing was stored. "
-                "Perhaps the worker has too little memory: import files in parts."
+                f"The worker died {job.lost_runs} times in a row during this {kind.noun}, so it was given up. Nothing was stored. "
+                "The worker may have too little memory: import the files in parts."
             )
         if role is None or kind.permission(job) not in role.permissions or not job.asked_by.is_active:
             raise Refused(f"{job.asked_by_name} may no longer start this {kind.noun}. Nothing was stored.")

@@ -202,8 +202,8 @@ class JobRun:
         used = others.aggregate(sum=Sum("result_size"))["sum"] or 0
         if used + size > MAX_RESULT_BYTES:
             raise Refused(
-                f"The file has {filesizeformat(size)}, and the files that were made for this study take "
-                f"{filesizeformat(used)} of {filesizeformat(MAX_RESULT_BYTES)} already. Delete some on their pages, or wait: "
+                f"The file is {filesizeformat(size)}, and the files of this study already take up {filesizeformat(used)} "
+                f"of {filesizeformat(MAX_RESULT_BYTES)}. Delete some on their pages, or wait: "
                 f"each is deleted {RESULT_KEPT.days} days after it was made."
             )
         delete_results(self.job)

@@ -74,7 +74,7 @@ def plan_round(
     allowed = list_consenting(label_of, Consent.Scope.CODING)
     label_of = {pk: label for pk, label in label_of.items() if pk in allowed}
     if len(interview_ids) and not label_of:
-        raise Refused("None of the ticked interviews is with one of the chosen models.", field="interviews")
+        raise Refused("None of the ticked interviews was held with one of the chosen models.", field="interviews")
     if drawn is not None:
         label_of = draw_items(label_of, drawn, seed=planned.seed)
     try:

@@ -52,7 +52,7 @@ class RoundForm(OnceForm, RowForm):
         widget=forms.RadioSelect,
         choices=[
             (STAY_OPEN, "stay open to every coder, unless another round assigns them"),
-            (CLOSE, "are closed to everyone to whom no round assigns them"),
+            (CLOSE, "can be coded only by those to whom a round assigns them"),
         ],
         initial=STAY_OPEN,
         required=False,

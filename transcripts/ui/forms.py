@@ -190,7 +190,7 @@ def limit_size(most: int, hint: str = "") -> Callable[[UploadedFile[bytes]], Non
     def check(file: UploadedFile[bytes]) -> None:
         size = file.size or 0
         if size > most:
-            sentence = f"This file has {filesizeformat(size)}; the limit is {filesizeformat(most)}. {hint}"
+            sentence = f"This file is {filesizeformat(size)}; the limit is {filesizeformat(most)}. {hint}"
             raise ValidationError(sentence.rstrip())
 
     return check

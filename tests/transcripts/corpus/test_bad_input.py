@@ -50,7 +50,7 @@ REFUSED = {
         "a.json",
         lambda: write({"agent": {}, "steps": [{"source": "user", "message": "Hi"}]}),
         "a.json, line 1: found no number of step 1",
-        "without a gap",
+        "no gaps",
     ),
     "an unknown role": (
         "a.jsonl",

@@ -66,7 +66,7 @@ class EditConflict(Refused):
     """Somebody else changed it since it was shown; ``current`` is how it is now."""
 
     def __init__(self, current: Code | CodeFamily) -> None:
-        super().__init__(f"{current.name} was changed by another person since you opened it.")
+        super().__init__(f"Another person has changed {current.name} since you opened it.")
         self.current = current
 
 

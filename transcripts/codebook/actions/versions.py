@@ -265,7 +265,7 @@ def take_newer_parts(*, study: Study, by: trail.Actor) -> CodebookVersion:
     base = draft.based_on
     parts = queries.find_newer_parts(base) if base is not None else None
     if not parts:
-        raise Refused("The built-in codebook has nothing that this study has not had. Nothing was changed.")
+        raise Refused("The built-in codebook has no new parts for this study. Nothing was changed.")
     content, built_in = hold_draft(draft), load_seed().content
     write_content(draft, content, add_newer_parts(content, built_in, parts))
     born = {family.identifier for family in parts.families}

@@ -288,8 +288,8 @@ class MemoPlan:
     def add_counts(self, report: StudyReport) -> None:
         """Add what was counted to a report."""
         report.new["memos"], report.known["memos"] = len(self.rows), self._known
-        report.leave_out(self._taken, "memo", "its author already has another one there.")
-        report.leave_out(len(self._links), "link of a coding", "links are in the file to be read alone.")
+        report.leave_out(self._taken, "memo", "its author already has a different one there.")
+        report.leave_out(len(self._links), "link of a coding", "links are in the file only for reading.")
         report.leave_out(
             len(self._repeating), "note", "only the words of an interpretation that is imported with its coding."
         )

@@ -172,7 +172,7 @@ def _check_step(step: Any, place: int, line: int, source: Source) -> None:
     if number != place:
         found = f"step {number} in place {place}" if isinstance(number, int) else f"no number of step {place}"
         raise ReadError(
-            source.name, line, found, f"step {place}, for steps are numbered without a gap (export the whole run again)"
+            source.name, line, found, f"step {place}, because steps have no gaps (export the whole run again)"
         )
     given = step.get("source")
     if not isinstance(given, str) or given not in _ROLES:

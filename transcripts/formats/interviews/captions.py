@@ -171,7 +171,7 @@ def _unroll(cues: list[Cue]) -> tuple[list[Cue], list[str]]:
             kept.append(cue._replace(lines=lines))
         else:
             kept[-1] = kept[-1]._replace(end=max(cue.end, kept[-1].end))
-    return kept, ["The captions show lines again while the next ones come. Each was read once."]
+    return kept, ["The captions repeat lines while the next ones appear. Each line was read once."]
 
 
 def _count_repeated(before: Cue, cue: Cue) -> tuple[int, bool]:
@@ -308,7 +308,7 @@ def _make_turns(pieces: Sequence[Piece]) -> tuple[tuple[ReadTurn, ...], list[str
         warnings = ["The captions do not say who speaks. Every turn was assumed to be the model's."]
     elif nobody:
         have = f"{nobody:,} turns have" if nobody > 1 else "One turn has"
-        warnings.append(f"{have} no name in the captions. They are nobody's and were assumed to be the model's.")
+        warnings.append(f"{have} no name in the captions. Their speaker is not known and was assumed to be the model.")
     if gone_on:
         warnings.append(f"Captions without a name that follow a named one were joined to it ({gone_on:,}).")
     turns = tuple(

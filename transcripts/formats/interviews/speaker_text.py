@@ -1,4 +1,4 @@
-"""Conversations as plain text: one file is one interview, or several that lines of = part.
+"""Conversations as plain text: one file is one interview, or several that are separated by lines of =.
 
     Interviewer: Why?                        Sara Lind  00:03                [id1] Why?
     Model A: It depends.                     Why?                            [id2] It depends.
@@ -64,7 +64,7 @@ _LABELLED = (
     rf"(?:{_GAP}*{_LINE_BREAK}|{_GAP}+|\Z|(?=[^\s\d:/\\]))"
 )
 _LABEL = re.compile(rf"{_LINE_START}{_LABELLED}")
-# Behind an indent, the number of the line or the sign of a list.
+# After an indentation: the number of the line or the sign of a list.
 _SHIFTED = re.compile(
     rf"{_LINE_START}(?:{_GAP}{{0,20}}+(?:[-*•]|\d{{1,5}}+[.)]?){_GAP}{{1,20}}+|{_GAP}{{1,20}}+){_LABELLED}"
 )
@@ -79,13 +79,13 @@ WHOLE_FORMAT = "plain_text"
 _EXPECTED = 'lines such as "Interviewer: …" and "Model: …", or "Name  00:15" above each turn'
 
 Start = tuple[int, str, int]
-"""Where a turn is announced, by whom, and where its text begins."""
+"""The place where a turn is announced, the speaker, and the place where its text begins."""
 
 
 def read_speaker_text(source: Source) -> ReadFile:
     """Read the format above; raises `ReadError` when nobody speaks in it."""
     parts = _part(source.text)
-    # A line of = inside of one conversation, such as below a heading, parts nothing.
+    # A line of = inside one conversation, such as below a heading, does not separate anything.
     if sum(bool(find_starts(text, source.naming)) for _, text in parts) < 2:
         return read_conversation(source)
     interviews: list[ReadInterview] = []
@@ -113,7 +113,7 @@ def read_whole(source: Source) -> ReadFile:
 
 
 def _part(text: str) -> list[tuple[int, str]]:
-    """What lies between lines of =, each with the number of lines before it."""
+    """The parts between lines of =, each with the number of lines before it."""
     parts, begin, lines = [], 0, 0
     for end, after in [*(found.span() for found in _PARTING.finditer(text)), (len(text), len(text))]:
         parts.append((lines, text[begin:end]))
@@ -159,7 +159,7 @@ def _read_one(source: Source) -> ReadFile:
 
 
 def find_starts(text: str, naming: Naming = NOTHING_SAID) -> list[Start]:
-    """Every place where a turn begins, in order; none when these are not two speakers or one with a usual name."""
+    """Every place where a turn begins, in order; empty unless there are two speakers or one with a usual name."""
     return _find_starts(text, naming)[0]
 
 
@@ -185,10 +185,10 @@ def _find_starts(text: str, naming: Naming) -> tuple[list[Start], Counter[str]]:
 
 
 def is_dialogue(text: str, starts: list[Start]) -> bool:
-    """Whether a text of unknown kind is a conversation, given where turns begin in it, and no article with some colons.
+    """Whether a text of unknown kind, given where turns begin in it, is a conversation and not an article with some colons.
 
-    In a conversation those who ask and those who answer bear usual names, or at least two speak again after somebody else,
-    the first to speak among them; and most of the text is theirs.
+    In a conversation, those who ask and those who answer have usual names, or at least two, including the first speaker, speak
+    again after somebody else; and most of the text is theirs.
     """
     if not starts or starts[0][0] * 3 > len(text):
         return False
@@ -219,7 +219,7 @@ def _list_starts(labels: Iterable[Label]) -> list[Start]:
 
 
 def _read_time(announcement: str) -> dict[str, str]:
-    """When a turn was spoken, as it is written before or after its speaker."""
+    """The time of a turn, which is written before or after its speaker."""
     found = _TIMED.search(announcement)
     return {"from": found[0]} if found else {}
 
@@ -272,14 +272,14 @@ MODELS = BOTS | frozenset(
 )
 OTHERS = frozenset({"system", "tool"})
 _MODEL_FAMILY = re.compile(r"(?:chatgpt|gpt|claude|llama|gemini|deepseek|deepthink|mistral|qwen|grok)(?![a-z])")
-# What is said of how somebody speaks: "GUEST (laughs)", "Anna [00:12]".
+# A remark about how or when somebody speaks: "GUEST (laughs)", "Anna [00:12]".
 _REMARK = re.compile(r"[ \t]*[(\[（【][^()\[\]（）【】]*[)\]）】]\Z")
-# What programs call those whose voices they tell apart.
+# Names that programs give to the voices that they distinguish.
 _VOICES = frozenset(
     {"speaker", "spk", "sprecher", "sprecherin", "locuteur", "hablante", "falante", "parlante", "spreker"}
 )
 _NUMBER = re.compile(r"[ \t._#-]*\d{1,3}\Z")
-# What a document says of itself, in its head and between its parts, and is nobody.
+# Labels in the head of a document and between its parts, which are not speakers.
 _FIELDS = frozenset(
     {
         *("abstract", "summary", "keywords", "key words", "introduction", "background", "objective", "objectives"),
@@ -318,14 +318,14 @@ _HEADINGS = frozenset(
         *("ventajas", "desventajas", "paso", "vantagens", "desvantagens", "passo", "vantaggi", "svantaggi"),
     }
 )
-# Somebody may be called so, but no document has a conversation of these alone.
+# A speaker may have one of these names, but no conversation consists of these alone.
 SECTIONS = _FIELDS | frozenset({"source", "sources", "subject", "from", "to", "contact", "participants", "speakers"})
 _MAX_WORDS = 3
 
 
 class Label(NamedTuple):
-    """A name and a colon at the head of a line: where the line begins, the name, where the words begin; whether it is bold and
-    whether it is the first line or one after an empty line."""
+    """A name and a colon at the beginning of a line: where the line begins, the name, where the words begin; whether it is bold,
+    and whether it is the first line or follows an empty line."""
 
     announced: int
     name: str
@@ -336,7 +336,7 @@ class Label(NamedTuple):
 
 @lru_cache(maxsize=4_096)
 def plain_name(name: str) -> str:
-    """A name by which a speaker is known again: in small letters, without a remark after it in brackets."""
+    """The form by which a speaker's name is recognised: in lower case, without a remark in brackets after it."""
     plain = name.strip().casefold()
     while (without := _REMARK.sub("", plain)) != plain and without:
         plain = without
@@ -345,25 +345,25 @@ def plain_name(name: str) -> str:
 
 @lru_cache(maxsize=4_096)
 def is_asker(name: str) -> bool:
-    """Whether this is a usual name of who asks, with a number or without."""
+    """Whether this is a usual name for the person who asks, with or without a number."""
     return _without_number(name) in INTERVIEWERS
 
 
 @lru_cache(maxsize=4_096)
 def is_answerer(name: str) -> bool:
-    """Whether this is a usual name of who answers, or the name of a model."""
+    """Whether this is a usual name for the one who answers, or the name of a model."""
     return _without_number(name) in MODELS or _MODEL_FAMILY.match(plain_name(name)) is not None
 
 
 @lru_cache(maxsize=4_096)
 def is_usual(name: str) -> bool:
-    """Whether a name says by itself that it speaks."""
+    """Whether a name alone shows that it is a speaker."""
     return is_asker(name) or is_answerer(name) or _without_number(name) in OTHERS
 
 
 def choose_speakers(labels: Sequence[Label], naming: Naming = NOTHING_SAID) -> tuple[set[str], Counter[str]]:
-    """Who speaks, as ``plain_name`` writes them, given every label of a text in order; and the names that are read as text,
-    as they are written, each with the number of lines that it begins."""
+    """The speakers, in the form of ``plain_name``, given every label of a text in order; and the names that are read as text, as
+    they are written, each with the number of lines that it begins."""
     names = [plain_name(label.name) for label in labels]
     times = Counter(names)
     chosen = set(map(plain_name, naming.speakers)) & times.keys()
@@ -374,16 +374,16 @@ def choose_speakers(labels: Sequence[Label], naming: Naming = NOTHING_SAID) -> t
         often = {name for name in often if name in usual or _is_like_usual(name, labels, names, usual)}
     speakers = usual | often | chosen
     if len(speakers) < 2:
-        # A person may have said that the others are text.
+        # A person may have decided that the others are text.
         others = dict.fromkeys(
             label.name for label in labels if plain_name(label.name) not in speakers | refused | SECTIONS
         )
         likely = dict.fromkeys(map(plain_name, sorted(others, key=lambda name: not may_be_name(name))))
         speakers |= set(list(likely)[: 2 - len(speakers)])
     elif not (any(map(is_asker, usual)) and any(map(is_answerer, usual))) and names[1] in speakers:
-        # Who opens a conversation may have nothing more to say; the head of a document does not end at the first speaker.
+        # The person who opens a conversation may not speak again; the head of a document does not end at the first speaker.
         speakers |= set(names[:1]) - SECTIONS - refused
-    # Who has a number among others of the same name is one of them: P1, P2.
+    # A numbered name among others of the same name is a speaker too: P1, P2.
     series = {_without_number(name) for name in speakers if _without_number(name) != name}
     speakers |= {name for name in times if _without_number(name) in series and _without_number(name) != name} - refused
     if len(speakers) < 2 and not usual | chosen:
@@ -392,7 +392,7 @@ def choose_speakers(labels: Sequence[Label], naming: Naming = NOTHING_SAID) -> t
 
 
 def _list_texts(labels: Sequence[Label], speakers: set[str], times: Counter[str]) -> Counter[str]:
-    """The names that may be those of speakers and were not taken as such."""
+    """The names that may be those of speakers but were not read as such."""
     written: dict[str, str] = {}
     for label in labels:
         written.setdefault(plain_name(label.name), label.name)
@@ -406,14 +406,14 @@ def _list_texts(labels: Sequence[Label], speakers: set[str], times: Counter[str]
 
 
 def may_be_name(name: str) -> bool:
-    """Whether words are few and written as a name is."""
+    """Whether the words are few and look like a name."""
     plain = plain_name(name)
     words = plain.split()
     return len(words) <= _MAX_WORDS and not name[0].islower() and plain not in SECTIONS | _HEADINGS
 
 
 def _is_like_usual(name: str, labels: Sequence[Label], names: Sequence[str], usual: set[str]) -> bool:
-    """Whether a name begins lines as the usual names of a conversation with a chatbot do."""
+    """Whether a name begins lines in the same way as the usual names in a conversation with a chatbot."""
     if name in _HEADINGS:
         return False
     theirs = [label for label, plain in zip(labels, names, strict=True) if plain in usual]
@@ -443,7 +443,7 @@ def _without_number(name: str) -> str:
 
 
 def warn_of_texts(texts: Counter[str]) -> list[str]:
-    """A warning that names what was read as text though it begins lines as a speaker does."""
+    """A warning that names labels which were read as text although they begin lines as speakers do."""
     if not texts:
         return []
     why = (
@@ -472,7 +472,7 @@ def is_guess(warning: str) -> bool:
 
 
 def assign_roles(speakers: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """Roles of speakers, given in the order in which they first speak; and warnings on what was guessed."""
+    """The roles of speakers, given in the order in which they first speak; and warnings about guesses."""
     asks = {plain_name(speaker) for speaker in speakers if is_asker(speaker)}
     warnings = []
     if not asks:

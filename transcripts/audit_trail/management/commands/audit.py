@@ -100,7 +100,7 @@ class Verify(ActCommand):
 
 def find_study(slug: str) -> int:
     """The number of a study. Raises ``CommandError``."""
-    # The trail is a room below the studies, and imports none of it.
+    # The room of the trail is below that of the studies and must not import it.
     study = apps.get_model("studies", "Study")._default_manager.filter(slug=slug).first()  # noqa: SLF001
     if study is None:
         raise CommandError(f"There is no study {slug!r}.")
@@ -137,7 +137,7 @@ def tell(answer: Mapping[str, Any]) -> str:
 
 
 def compare(folder: Path, key: Path) -> tuple[int, list[str]]:
-    """How many checkpoints there are, and what speaks against them or the trail. Raises ``CommandError``."""
+    """The number of checkpoints, and the contradictions with the trail. Raises ``CommandError``."""
     with reading(key, BadKey) as stream:
         public = read_public_key(stream.read())
     count = len(list_checkpoints(folder))

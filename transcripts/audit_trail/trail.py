@@ -376,9 +376,10 @@ def list_streams() -> list[str]:
 
 
 def verify_streams(streams: Iterable[str] | None = None) -> list[tuple[str, int, int | None]]:
-    """Each stream, or every stream there is, with all of its events checked: its name, how many, and where it stops fitting.
+    """Each stream, or every stream there is, with all its events verified: its name, the number of events, and the first that
+    does not fit.
 
-    The last is ``None`` when all of it fits.
+    The last is ``None`` if all fit.
     """
     return [
         (stream, AuditEvent.objects.filter(stream=stream).count(), find_first_break(stream))

@@ -56,16 +56,15 @@ def read_public_key(data: bytes) -> Ed25519PublicKey:
 
 
 def write_checkpoint(heads: Heads, *, at: str, previous: str, key: Ed25519PrivateKey) -> str:
-    """A checkpoint as one line of JSON. ``at`` is ISO 8601 in UTC; ``previous`` the hash of the previous checkpoint ("" for the
-    first)."""
+    """A checkpoint as one line of JSON. ``at`` is ISO 8601 in UTC; ``previous`` the hash of the one before ("" for the first)."""
     streams = {stream: list(head) for stream, head in sorted(heads.items())}
     content: dict[str, object] = {"format": FORMAT, "at": at, "previous": previous, "streams": streams}
     return json.dumps({**content, "signature": key.sign(_write_canonically(content)).hex()}, sort_keys=True) + "\n"
 
 
 def read_checkpoint(text: str, key: Ed25519PublicKey) -> tuple[str, str, Heads]:
-    """Read the time, the hash of the previous checkpoint, and the heads. Raises ``BadCheckpoint`` unless ``key`` fits its
-    signature."""
+    """Read the time, the hash of the checkpoint before, and the heads. Raises ``BadCheckpoint`` unless its signature fits
+    ``key``."""
     try:
         content: dict[str, Any] = json.loads(text)
         signature = bytes.fromhex(content.pop("signature"))

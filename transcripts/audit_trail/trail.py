@@ -70,8 +70,7 @@ _REGISTERED: dict[type[models.Model], RecordedModel] = {}
 def register_rows(
     model: type[models.Model], names: str, /, *, texts: Sequence[str] = (), study: str, **attributes: str
 ) -> None:
-    """Register ``model``, so that its rows can be rebuilt from the trail; every action that writes them records it in its
-    event.
+    """Register ``model``, so that its rows can be rebuilt from the trail; every action that writes them records this.
 
     ``names`` are the columns as events call them, divided by blanks: the names of fields, unless ``attributes`` has another
     attribute of the row. ``study`` is the attribute with the number of the study.
@@ -179,8 +178,7 @@ MOVE_HEAD = "UPDATE audit_trail_audithead SET sequence = %s, hash = %s WHERE str
 
 
 class SealedRows(NamedTuple):
-    """The record of many rows, prepared before the transaction: ``parts`` are JSON, one for each event, and ``texts`` are stored
-    separately."""
+    """The record of many rows, prepared before the transaction: ``parts`` are JSON, one per event, and ``texts`` are separate."""
 
     parts: Sequence[str]
     texts: Sequence[tuple[str, str, str]]
@@ -217,8 +215,7 @@ def describe_target(target: models.Model) -> str:
 
 
 def find_stream(target: models.Model | str) -> str:
-    """The stream of the study to which the row ``target`` belongs, by the row itself or `register_rows`, or else that of the
-    site."""
+    """The stream of the study to which the row ``target`` belongs (by itself or `register_rows`), or else that of the site."""
     study: int | None = getattr(target, "owning_study_id", None) or getattr(target, "study_id", None)
     if study is None and isinstance(target, models.Model) and (recorded := _REGISTERED.get(type(target))):
         study = attrgetter(recorded.study)(target)
@@ -349,8 +346,7 @@ def _store_texts(cursor: CursorWrapper, texts: Sequence[tuple[str, str, str]]) -
 
 
 def _lock_head(cursor: CursorWrapper, stream: str) -> tuple[int, str]:
-    """The sequence number and hash of the head of a stream, which is created for the first event and locked until the transaction
-    ends."""
+    """The sequence number and hash of the head of a stream, created for the first event and locked until the transaction ends."""
     lock = " FOR UPDATE" if connection.features.has_select_for_update else ""
     cursor.execute(HEAD + lock, [stream])
     row = cursor.fetchone()

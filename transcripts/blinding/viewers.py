@@ -95,8 +95,7 @@ def get_viewer(request: StudyRequest) -> Viewer:
 
 
 def find_unblinded(user_id: int, study_id: int) -> frozenset[int]:
-    """The interviews of a study whose labels a person has unblinded; opened conditions do not count, because they show no
-    labels."""
+    """The interviews of a study whose labels a person has unblinded; opened conditions do not count: they show no labels."""
     rows = Unblinding.objects.of_labels().filter(user=user_id, interview__study=study_id)
     return frozenset(rows.values_list("interview", flat=True))
 

@@ -392,8 +392,7 @@ def hold_these_turns(turn_ids: Collection[int]) -> None:
 
 
 def hold_turns(study_id: int) -> None:
-    """``hold_turn`` for all turns of a study. Call it before anything else is locked, because other rows are locked after
-    turns."""
+    """``hold_turn`` for all turns of a study. Call it before locking anything else: other rows are locked after turns."""
     if connection.features.has_select_for_update:
         with connection.cursor() as cursor:
             cursor.execute(HOLD_TURNS, [study_id])

@@ -172,8 +172,7 @@ def seal_more(
 
 
 def unseal(interviews: Sequence[Interview], *, at: datetime.datetime) -> dict[int, FileFacts]:
-    """Restore the sealed facts of locked interviews: columns, turns, the hashes of sentences. They are unmasked ``at`` this
-    time.
+    """Restore the sealed facts of locked interviews: columns, turns, the hashes of sentences. They are unmasked ``at`` then.
 
     Values written in the meantime into an emptied column, or as the kind of a prompt, stay. A turn whose text was left out now
     gets its sentences, numbered after the last one. Each group of interviews takes the same few statements. Returns the files

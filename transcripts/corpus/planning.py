@@ -119,8 +119,7 @@ def plan_files(
     """Read and check every file against the study and against the files before it; a file is given by its name and its bytes or
     path. Raises ``Refused``.
 
-    ``counts_sentences`` also counts the new sentences, up to ``COUNTED_CHARACTERS`` of a file. The progress is reported to
-    ``run``.
+    ``counts_sentences`` also counts the new sentences, up to ``COUNTED_CHARACTERS`` of a file. ``run`` gets the progress.
     """
     beside: dict[str, list[bytes]] = {}
     try:
@@ -200,8 +199,7 @@ class _Memory:
 
 
 class _Planning:
-    """Plans one file in one reading: only ids and counts of its interviews are kept, and those that continue an interview in
-    full."""
+    """Plans one file in one reading: keeps ids and counts of its interviews, and in full those that continue an interview."""
 
     def __init__(
         self,
@@ -293,8 +291,7 @@ class _Planning:
         return Plan(report, content.size, Chosen(reading, choices, new.keys()), grown, bool(is_masked))
 
     def _compare(self, interview: ReadInterview, stored: Mapping[str, Contents], *, remembers: bool) -> None:
-        """Whether the study or an earlier file has the interview: not at all, word for word, only its beginning, or with other
-        words."""
+        """Whether the study or an earlier file has the interview: no, word for word, only its beginning, or with other words."""
         external_id, read = interview.external_id, queries.list_contents(interview.turns)
         known: Sequence[object] | None = stored.get(external_id)
         contents: Sequence[object] = read

@@ -63,8 +63,7 @@ def list_interviews(interviews: InterviewQuerySet) -> list[Interview]:
 
 
 def list_run_facts(study: Study) -> dict[str, list[str]]:
-    """The facts that files give about the runs of a study, by the keys of ``RUN_FACTS``; keys with very many values are left
-    out."""
+    """The facts that files give about the runs of a study, by the keys of ``RUN_FACTS``; not keys with very many values."""
     found: dict[str, set[str]] = {key: set() for key in RUN_FACTS}
     for run in study.interviews.exclude(run={}).values_list("run", flat=True).iterator():
         for key, values in found.items():

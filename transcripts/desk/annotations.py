@@ -255,8 +255,8 @@ class SentenceAnnotations:
     def counts_as_decided(self) -> bool:
         """Whether the viewer has decided the sentence: by Enter, or with a code of the sentence itself, which counts equally.
 
-        The same rule is in SQL in rounds/queries.py and coding/next_sentence.py, and in the page's script as ``isDecided`` in
-        desk/marks.js.
+        The same rule is in SQL in rounds/queries.py and coding/next_sentence.py, and in the page's script (``isDecided`` in
+        desk/marks.js).
         """
         own = (chip for chip in self.chips if not chip.coder)
         return self.own_decision is not None or any(chip.unit == CodeFamily.Unit.SENTENCE for chip in own)

@@ -447,8 +447,7 @@ def _read_frozen_families(version_id: int, _published_at: datetime | None) -> li
 
 
 def _unfold(families: Sequence[PanelFamily]) -> None:
-    """Unfold families with keys, others as far as they fit, and in any case the first family, so that there are codes to
-    choose."""
+    """Unfold families with keys, others as far as they fit, and always the first, so that there are codes to choose."""
     shown = sum(len(family.codes) for family in families if family.has_keys)
     for family in families:
         if not family.has_keys:

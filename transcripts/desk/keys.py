@@ -202,8 +202,7 @@ def resolve_keys(codes: Iterable[CodeKey], choices: Choices) -> tuple[Choices, l
 
 
 def resolve_console(choices: Choices) -> dict[str, str]:
-    """The key of each act on the page where interviews are held: a person's own, or the default unless she gave it to another
-    act."""
+    """The key of each act on the page where interviews are held: her own, or the default unless she gave it to another act."""
     chosen = choices.get("console", {})
     taken = {key for name, key in chosen.items() if name in CONSOLE}
     keys = {name: chosen.get(name, OFF if act.key in taken else act.key) for name, act in CONSOLE.items()}
@@ -287,8 +286,7 @@ def _read_stored(user_id: int) -> Choices:
 def build_card(keymap: Choices, clashes: Sequence[Clash], families: Sequence[PanelFamily]) -> dict[str, object]:
     """The key card for templates: every key in the order in which people learn them, codes with a key first.
 
-    A line has the key (empty if it is switched off), what it does, and more: what it does with Shift, or the definition of a
-    code.
+    A line has the key (empty if it is switched off), what it does, and more: what Shift adds, or the definition of a code.
     """
     acts = [
         {

@@ -1,6 +1,4 @@
-"""Further pages of the desk: keys, the next sentence that needs the person, the history of her acts, and two threads side by
-side.
-"""
+"""Further pages of the desk: keys, the next sentence for the person, the history of her acts, and two threads side by side."""
 
 from __future__ import annotations
 

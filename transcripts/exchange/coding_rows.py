@@ -287,8 +287,7 @@ def count_turns(scope: Scope) -> int:
 
 
 def count_long_turns(scope: Scope) -> int:
-    """The number of turns that are longer than a spreadsheet keeps, judged by the ends of their sentences, without reading
-    texts."""
+    """The number of turns that are longer than a spreadsheet keeps, from the ends of their sentences, without reading texts."""
     long = Sentence.objects.current().filter(scope.within("turn__interview"), end__gt=MAX_CELL)
     return long.order_by().values("turn").distinct().count()
 
@@ -332,8 +331,7 @@ def write_interviews(scope: Scope, path: Path) -> int:
 
 
 def _describe_interview(interview: Interview, keys: Container[int]) -> dict[str, Any]:
-    """The content of a line, in a file of the interviews ``keys``. Metadata come first, so that they overwrite no key of the
-    format."""
+    """The content of a line, in a file of the interviews ``keys``. Metadata come first and so overwrite no key of the format."""
     line: dict[str, Any] = {**interview.metadata, "id": interview.external_id, "kind": interview.kind}
     line |= {key: value for key, field in _TEXTS.items() if (value := getattr(interview, field))}
     if interview.hangs_on and interview.hangs_on.interview_id in keys:

@@ -240,8 +240,7 @@ def read_case_sheets(scope: Scope) -> Iterator[Sequence[object]]:
 
 
 def find_case_sheets(scope: Scope) -> Any:
-    """The case sheets of an export: none of a masked thread. ``told_intents`` has the interviewer's intents that it may
-    contain."""
+    """The case sheets of an export: none of a masked thread. ``told_intents`` has the intents that it may contain."""
     may_see = visible_to_coder(scope.only.pk, scope.study) if scope.only else Q()
     sheets = CaseSheet.objects.filter(may_see, scope.within("interview"), is_not_masked("interview"))
     told = Q(written_by=scope.only.pk) if scope.only else Q()

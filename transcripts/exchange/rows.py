@@ -91,7 +91,7 @@ def describe(model: type[Model], path: str, name: str = "") -> str:
     """The description of a field from its declaration in the model. A person's name is described by the field that leads to
     her, and so is the id of an interview if that field says which one it is.
 
-    ``SHARED`` has descriptions of names that mean the same everywhere, by column or field. Raises ``KeyError`` if there is no
+    ``SHARED`` describes names that mean the same everywhere, by column or field. Raises ``KeyError`` if there is no
     description.
     """
     fields = find_fields(model, path)

@@ -93,8 +93,7 @@ def show_methods(request: StudyRequest) -> HttpResponse:
 def download(request: StudyRequest, what: str, format: str) -> HttpResponseBase:
     """Write an export and send it. It is a POST, because downloads are recorded.
 
-    A person who codes must confirm first if the file would show her hidden labels. She can download only her own rows, or
-    unblind.
+    A person who codes must confirm first if the file would show her hidden labels: she can take only her own rows, or unblind.
     """
     export = find_export(what)
     if export is None or format not in export.formats:
@@ -128,8 +127,7 @@ def download(request: StudyRequest, what: str, format: str) -> HttpResponseBase:
 @require_POST
 @study_view(Permission.VIEW)
 def download_chart(request: StudyRequest) -> HttpResponseBase:
-    """A chart as SVG or PNG, exactly as this person's page showed it: the form contains it with a signature. The download is
-    recorded."""
+    """A chart as SVG or PNG, exactly as this person's page showed it: the form contains it, signed. Recorded."""
     format = request.POST.get("format", "")
     found = read_chart(request.POST.get("chart", ""), study=request.study.slug, user_id=request.user.pk)
     if found is None or format not in {"svg", "png"}:

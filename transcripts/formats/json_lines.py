@@ -1,5 +1,4 @@
-"""Strict reading of JSON, as a list or as objects, on one line each or not: anything that two programs could read differently is
-refused."""
+"""Strict reading of JSON, a list or objects, on one line each or not: what two programs could read differently is refused."""
 
 from __future__ import annotations
 

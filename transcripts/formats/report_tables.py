@@ -41,8 +41,8 @@ def declare(kind: type, *names: str) -> list[Field]:
 
 
 def declare_each(names: Iterable[str], kinds: Mapping[type, str]) -> list[Field]:
-    """Columns whose names mean the same in several tables; ``kinds`` gives the kind of each name. Raises ``KeyError`` for a name
-    without a kind."""
+    """Columns whose names mean the same in several tables, by the ``kinds`` of names. Raises ``KeyError`` for one without a
+    kind."""
     known = {name: kind for kind, of_kind in kinds.items() for name in of_kind.split()}
     return [Field(name, known[name]) for name in names]
 
@@ -114,8 +114,7 @@ def print_estimate(head: str, name: str, ends: str = "") -> Printed:
 
 
 def name_ends(interval: Sequence[float] | None, name: str = "") -> dict[str, float | None]:
-    """The ends of an interval by the names of their columns, ``name`` followed by "low" or "high"; None if there is no
-    interval."""
+    """The ends of an interval by the names of their columns, ``name`` with "low" or "high" added; None without an interval."""
     low, high = interval or (None, None)
     return {f"{name}low": low, f"{name}high": high}
 
@@ -235,8 +234,7 @@ def escape_latex(text: str) -> str:
 
 
 def show_value(text: str, max_length: int = MAX_VALUE_LENGTH) -> str:
-    """As ``escape_latex``, cut to the width of ``max_length`` characters. A character that is printed by its number counts as
-    six."""
+    """As ``escape_latex``, cut to the width of ``max_length`` characters. A character printed by its number counts as six."""
     line = " ".join(text.split())
     room = max_length
     for place, character in enumerate(line):

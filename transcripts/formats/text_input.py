@@ -127,8 +127,7 @@ class Folded(NamedTuple):
     places: list[int]
 
     def find(self, place: int) -> int:
-        """The position in this text of a position in the original. A position between the two characters of a line end is before
-        it."""
+        """The position in this text of a position in the original. One between the two characters of a line end is before it."""
         # Each of the line ends before it has lost a character.
         lost = bisect_left(range(len(self.places)), place, key=lambda number: self.places[number] + number)
         return place - lost
@@ -185,8 +184,7 @@ def read_csv(lines: Iterable[str], *, delimiter: str = ",", strict: bool = True)
 
 
 def find_delimiter(text: str, *, among: str = DELIMITERS, rate: Callable[[list[str]], Any] = len) -> str:
-    """The separator of the columns of ``text``: the one for which ``rate`` gives the first row the best value; in a tie, the
-    first."""
+    """The separator of the columns of ``text``: the one for which ``rate`` rates the first row best; in a tie, the first."""
 
     def rate_first_row(delimiter: str) -> Any:
         lines = StringIO(text[:_LONGEST_HEAD], newline="")

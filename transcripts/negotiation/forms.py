@@ -268,8 +268,8 @@ class ScoreForm(OnceForm):
 class StudyForm(forms.Form):
     """Sent by GET; every field is optional.
 
-    ``stage`` and ``reasoning`` say which parts of a thread count. Models are pooled, and interviews with trajectories, only if
-    that is chosen.
+    ``stage`` and ``reasoning`` say which parts of a thread count. Models and interviews with trajectories are pooled on
+    request.
     """
 
     coder = forms.ChoiceField(label="Coder", required=False)

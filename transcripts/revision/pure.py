@@ -53,8 +53,7 @@ def measure_drift(readings: Iterable[Reading], codes: Sequence[str]) -> dict[str
     """The points of each code, by version. Versions without readings are left out.
 
     People need criteria to judge by, and judging changes the criteria (Shankar et al. 2024, "criteria drift"). So a set of
-    sentences is coded again after each change of meaning: changes there are due to the codebook, because the texts are the
-    same.
+    sentences is coded again after each change of meaning: changes there are due to the codebook: the texts are the same.
     """
     by_version: dict[int, dict[tuple[int, int], frozenset[str]]] = defaultdict(dict)
     for version, sentence, coder, applied_codes in readings:

@@ -193,8 +193,8 @@ def list_merged(version: CodebookVersion) -> dict[str, str]:
 
 
 def list_codings_to_migrate(version: CodebookVersion, identifiers: Iterable[str]) -> QuerySet[Coding]:
-    """Active codings, made before ``version``, with codes that were merged into others. Codings of a running import do not belong
-    to the study yet."""
+    """Active codings, made before ``version``, with codes that were merged into others. Those of a running import do not belong to
+    the study yet."""
     return (
         Coding.objects.filter(code__version__study=version.study, code__identifier__in=list(identifiers))
         .filter(sentence__turn__interview__owning_study=version.study)
@@ -301,8 +301,7 @@ def _compare(then: Code, now: Code) -> list[tuple[str, tuple[Piece, ...]]]:
 
 
 def find_near_sentences(code: Code, coder: User) -> dict[str, Any]:
-    """The sentences that one person may want to read again because a code has become wider, the nearest first; at most
-    ``MAX_NEAR``.
+    """The sentences that one person may want to read again because a code became wider: at most ``MAX_NEAR``, nearest first.
 
     ``closed``: the number of further ones in interviews that she cannot code now.
     """

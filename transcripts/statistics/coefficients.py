@@ -161,8 +161,7 @@ def measure_binary_alpha(judgements: Floats, yes: Floats, differing: Floats) -> 
 class SetCounts(NamedTuple):
     """Units that two coders decided, by the sets of codes they applied: numbers, or arrays of one shape.
 
-    ``empty``: neither coder applied a code. ``jaccard``: the sum of |A and B| / |A or B| over the others. ``equal``: the same
-    set.
+    ``empty``: neither coder applied a code. ``jaccard``: the sum of |A and B| / |A or B| over the others. ``equal``: same set.
     """
 
     units: Floats

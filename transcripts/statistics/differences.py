@@ -71,8 +71,7 @@ class Moments:
 
 
 class Estimate(NamedTuple):
-    """An estimate with its variance, and the degrees of freedom of the variance; ``None`` where the variance is treated as
-    known."""
+    """An estimate with its variance, and the degrees of freedom of the variance; ``None`` for one treated as known."""
 
     value: float
     variance: float

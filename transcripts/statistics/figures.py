@@ -1,5 +1,5 @@
-"""Figures with their intervals, what may be concluded from them, and numbers as people read them. Loads neither numpy nor
-scipy.
+"""Figures with their intervals, what may be concluded from them, and numbers as people read them. numpy and scipy are not
+loaded.
 
 Intervals of shares, of the difference of two and of a ratio are by formula, with units taken as independent.
 
@@ -7,8 +7,7 @@ What a figure may say depends on how many independent clusters it has and on whe
 independent things: turns, threads, cases or texts, never the sentences or repeats within one. docs/reference/method.md has the
 simulated coverage of their intervals.
 
-On pages, in charts, LaTeX and terminals numbers are rounded, never cut, and have a proper minus sign. Files and the API have
-the unrounded numbers.
+On pages, in charts, LaTeX and terminals numbers are rounded, not cut, with a proper minus sign. Files and the API do not round.
 
 How well stated probabilities fit what came true is shown by Brier's score, the calibration error, and the bins of a reliability
 diagram.
@@ -150,8 +149,7 @@ class Mark(StrEnum):
 
 
 def explain_mark(mark: Mark, things: str) -> str:
-    """What a mark means, in a sentence or two. ``things`` names the independent things, in the plural: turns, threads, cases or
-    texts."""
+    """What a mark means, in a sentence or two. ``things``: the independent things (turns, threads, cases or texts)."""
     if mark is Mark.FEW:
         return f"Few: fewer than {FEW} {things}. Nothing is concluded from it."
     return f"Rough: fewer than {ROUGH} {things}. One more or less can move the figure and its interval far."
@@ -203,9 +201,8 @@ class Figure(NamedTuple):
     """A figure. ``value`` is None where it is not defined; ``reason`` then says why, for people to read.
 
     ``interval`` is the 95 % interval; ``no_interval`` says why a defined figure has none. ``pairs``: of a mean over pairs of
-    coders, how many pairs define it. ``method`` names how value and interval were found, ``units`` is the number of units that
-    the value is computed from, and ``clusters`` the number of independent ones: turns, threads, cases or texts. It is None
-    where they were not counted.
+    coders, how many pairs define it. ``method`` names how value and interval were found, ``units`` is the number of units of
+    the value, and ``clusters`` that of independent ones (turns, threads, cases or texts), None if not counted.
     """
 
     value: float | None = None

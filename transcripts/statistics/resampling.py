@@ -45,8 +45,7 @@ CLUSTERS_AT_A_TIME = 2_000
 
 
 class Resamples(NamedTuple):
-    """``weights``: clusters x resamples, how often each cluster was drawn. If nothing was drawn, it is None and ``without`` says
-    why."""
+    """``weights``: clusters x resamples, how often each cluster was drawn; None if nothing was: ``without`` says why."""
 
     weights: NDArray[np.uint8] | None
     without: str = ""
@@ -177,8 +176,7 @@ def draw_sums(values: NDArray[np.int64], *, resamples: int, generator: np.random
 
 
 def sum_all_resamples(values: NDArray[np.int64]) -> Interval | None:
-    """The 95 % expanded percentile interval of the sum of resampled whole numbers over *all* resamples; None if that takes too
-    long.
+    """The 95 % expanded percentile interval of the sum of resampled whole numbers over *all* resamples; None if too slow.
 
     ``draw_sums`` approaches it with ever more draws (the ideal bootstrap, Efron and Tibshirani 1993, section 6.4): the sum of n
     independent draws is distributed as the n-fold convolution of the values' shares, by Fourier transform. Only sums within ten
@@ -276,8 +274,7 @@ def subtract_shares(first: ClusterShare | None, second: ClusterShare | None, cor
 
     ``correlation`` is that of the two shares, 0 where they are of different clusters: see `correlate_shares`. With it the
     hybrid is that of Zou (2007, Psychological Methods 12:399, equation 15). With fewer than ten clusters a positive one is
-    treated as 0: an interval narrowed by it would contain the truth too seldom. The clusters of the difference are the smaller
-    number of the two.
+    treated as 0: an interval narrowed by it would contain the truth too seldom. Its clusters are the smaller number of the two.
     """
     if first is None or second is None:
         return Figure(reason=Reason.ONE_SIDE)

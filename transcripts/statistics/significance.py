@@ -82,8 +82,7 @@ MIN_EXPECTED = 5
 
 def choose_test(part: int, n: int, other_part: int, other_n: int) -> tuple[str, float | None]:
     """The one test of two shares, by name, and its P: Pearson's where at least five are expected in each cell (Cochran 1954,
-    Biometrics 10:417), else Fisher's. The choice depends only on the margins, so that nobody can pick the smaller P. None where
-    either ``n`` is 0."""
+    Biometrics 10:417), else Fisher's. Only the margins decide, so nobody can pick the smaller P. None where either ``n`` is 0."""
     total, size = part + other_part, n + other_n
     if min(n, other_n) * min(total, size - total) >= MIN_EXPECTED * size > 0:
         found = measure_chi_square(part, n, other_part, other_n)

@@ -196,7 +196,7 @@ class Wanted:
         return self.catalog.codes_in(self.family)
 
     def search(self, *codes: str, **others: object) -> Search:
-        """The search for the sentences behind a count of these codes."""
+        """The search for the sentences that a count of these codes includes."""
         given = {"role": Speaker.MODEL.value, "coder": self.coder, **others}
         return Search(codes=codes, **given)  # type: ignore[arg-type]
 

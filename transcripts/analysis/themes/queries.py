@@ -1,5 +1,5 @@
-"""Queries about themes: their versions, codes and quotes; and the codings behind a theme or code, with the decided sentences,
-from which the counts of this room are made.
+"""Queries about themes: their versions, codes and quotes; and the codings of a theme or code, with the decided sentences, from
+which the counts of this room are made.
 """
 
 from __future__ import annotations

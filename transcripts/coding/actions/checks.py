@@ -210,7 +210,7 @@ def check_answer(code: Code, key: str, answer: str) -> None:
 
 
 def check_once_per_answer(code: Code, sentence: Sentence, coder_id: int) -> None:
-    """Check that the answer has no other coding of hers with this code; the turn is locked. Raises ``OncePerAnswer``. Costs a
+    """Check that the answer has no other coding of hers with this code; the turn is locked. Raises ``OncePerAnswer``. One
     query."""
     first = queries.find_elsewhere_in_turn(sentence, coder_id, code.identifier)
     if first is not None:
@@ -351,7 +351,7 @@ def withdraw(row: Coding | Decision | Memo, *, reason: str = "") -> bool:
 
 
 def withdraw_decision(pk: int, *, reason: str) -> list[RowChange]:
-    """Withdraw a decision as part of another act; returns what the audit event says about it, empty if it had already been
+    """Withdraw a decision as part of another act; returns what the audit event says about it, empty if it was already
     withdrawn."""
     changes = {"withdrawn_at": timezone.now(), "withdrawal_reason": reason}
     if not Decision.objects.active().filter(pk=pk).update(**changes):

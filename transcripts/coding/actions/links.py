@@ -183,8 +183,7 @@ def add_link(
     sentence: Sentence | None = None,
     quote: Extent | None = None,
 ) -> Link:
-    """Link one of her codings to a feature (``code``), or to an earlier ``sentence`` or a ``quote`` in it. Returns the active
-    row.
+    """Link one of her codings to a feature (``code``), or to an earlier ``sentence`` or a ``quote`` in it. Returns the row.
 
     ``quote`` counts code points of the turn's text. If the coding has been superseded in the meantime, the link goes to the
     coding that replaced it. Repeating a link changes nothing; another quote in the same sentence replaces the first. Its

@@ -47,8 +47,7 @@ ROWS_BETWEEN_LOOKS = 500
 
 
 class Written(NamedTuple):
-    """A written file: its number of rows, its SHA-256 and, for a CSV, the number of cells that are longer than a spreadsheet
-    keeps."""
+    """A written file: its number of rows, its SHA-256 and, for a CSV, of cells that are longer than a spreadsheet keeps."""
 
     rows: int
     sha256: str
@@ -290,8 +289,7 @@ def _send(
 def find_hidden(viewer: Viewer, export: Export, scope: Scope) -> set[int]:
     """The interviews whose labels this person may not see yet and would see in the file.
 
-    They include every archived or excluded interview that she has not unblinded, because she may code it again once it is
-    restored.
+    They include every archived or excluded interview that she has not unblinded: she may code it again once it is restored.
     """
     machine = viewer.blinded(export.find_unblinded(viewer.study)) if export.find_unblinded is not None else set()
     left_out = set[int]()

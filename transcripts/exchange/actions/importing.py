@@ -66,8 +66,8 @@ class StudyRefused(Refused):
 
 
 class StudyCodes(NamedTuple):
-    """The codes of a file by GUID, with their identifiers. ``version`` has the new ones, is based on ``base``, and is not
-    published yet."""
+    """The codes of a file by GUID, with their identifiers. ``version``, based on ``base`` and not yet published, has the new
+    ones."""
 
     identifiers: dict[str, str]
     codes: dict[str, Code]

@@ -231,8 +231,7 @@ class Range(NamedTuple):
 def find_ranges(codings: Sequence[Coding], sentences: Sequence[SpanRow], layout: Layout) -> dict[int, Range]:
     """Codings that are written as one, by the id of the first.
 
-    Only codings with the same values whose sentences and words can be found again from the two ends are joined, so nothing is
-    lost.
+    Only codings with the same values whose sentences and words can be found again from the two ends are joined.
     """
     groups: defaultdict[tuple[object, ...], list[Coding]] = defaultdict(list)
     for coding in codings:
@@ -351,8 +350,7 @@ def make_selection(
 
 
 def make_coding(making: Making, coding: Coding) -> QdpxCoding:
-    """One coding, and the others of its range, with notes of their links; values that the standard cannot represent go into our
-    own part."""
+    """One coding, and the others of its range, with notes of their links; other values go into our own part."""
     guid = making.guids.of_coding(coding)
     others = making.ranges[coding.pk].others if coding.pk in making.ranges else []
     return QdpxCoding(

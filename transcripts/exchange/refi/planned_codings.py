@@ -42,8 +42,7 @@ Place = tuple[int, str, int, str]
 
 
 class KnownNames:
-    """A person's idempotency keys in a study (``here``, with the GUIDs made from them) and in all studies, where each may be used
-    once."""
+    """A person's idempotency keys in a study (``here``, with the GUIDs made from them) and in all studies, each usable once."""
 
     def __init__(self, slug: str, here: QuerySet[Any], everywhere: QuerySet[Any], *, guids: Guids, person: str) -> None:
         self._rows = here

@@ -215,8 +215,7 @@ def list_notes(source: QdpxSource, text: PlacedText, interview_id: int) -> Itera
 class MemoPlan:
     """Notes of a file as memos. A person has one memo per sentence or interview, so several notes there become one.
 
-    ``lines`` are the interpretive lines of codings in the file. A note that only repeats one is not a memo, nor is a note about
-    a link.
+    ``lines`` are the interpretive lines of codings in the file. A note that only repeats one is no memo, nor one about a link.
     """
 
     def __init__(

@@ -1,5 +1,4 @@
-"""Readers of files with interviews. They turn bytes into interviews, or raise an error that names the place. Does not import
-Django.
+"""Readers of files with interviews. They turn bytes into interviews, or raise an error that names the place. No Django here.
 
     read_bytes(data, name="notes.jsonl")                       # finds out the format
     read_bytes(data, name="talk.txt", format="speaker_text")   # the format is given
@@ -221,8 +220,7 @@ class Reading:
         self.keeps, self._whole = False, None
 
     def _give_own_id(self, interview: ReadInterview, made: Counter[str]) -> ReadInterview:
-        """Complete an id that was made from the line number: if several interviews begin on one line, add the place on the
-        line."""
+        """Complete an id that was made from the line number: if several interviews begin on one line, add the place on it."""
         line_id = f"{Source(self.name, '').stem}-{interview.line}"
         if interview.external_id != line_id or interview.relation:
             return interview

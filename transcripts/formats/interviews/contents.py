@@ -271,8 +271,7 @@ UTF_8 = Encoding()
 
 
 def find_encoding(content: Content) -> Encoding:
-    """The encoding that the mark of a file gives; without a mark UTF-8, or the one that its accents and quotation marks
-    suggest.
+    """The encoding that the mark of a file gives; without a mark UTF-8, or the one that accents and quotation marks suggest.
 
     JSON is UTF-8. Raises `ReadError` for bytes that are not text.
     """

@@ -103,7 +103,7 @@ class Call:
 
 
 def join_calls(calls: Iterable[Call]) -> tuple[list[Thread], int]:
-    """The threads in the calls of one conversation, given in the order of their start, and the number of calls without anything
+    """The threads in the calls of one conversation, given in the order of their start, and the number of calls with nothing
     new.
 
     The part of a call that equals a thread is skipped, and the rest is appended. A shared beginning followed by other words
@@ -210,8 +210,7 @@ def _key(turn: ReadTurn) -> object:
 
 
 def name_threads(threads: Sequence[Thread], *, common: ReadInterview) -> list[ReadInterview]:
-    """The threads as interviews: the first has the id and title of ``common``, the others have these with a number or the thread's
-    own name added."""
+    """The threads as interviews: the first has the id and title of ``common``, others add a number or the thread's name."""
     ids = [common.external_id]
     for number, thread in enumerate(threads[1:], 2):
         behind = thread.name or f"{thread.relation or 'thread'}-{number}"

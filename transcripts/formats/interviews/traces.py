@@ -307,8 +307,7 @@ _DETAILS_EVENT = "gen_ai.client.inference.operation.details"
 
 
 def read_otel(source: Source) -> ReadFile:
-    """Traces of OpenTelemetry (OTLP as JSON: objects with ``resourceSpans``) whose spans contain the input and output of
-    models.
+    """Traces of OpenTelemetry (OTLP as JSON: objects with ``resourceSpans``) whose spans have input and output of models.
 
     These are read: the attributes of the GenAI conventions (``gen_ai.input.messages``, ``gen_ai.output.messages``,
     ``gen_ai.system_instructions``), the events that preceded them (``gen_ai.user.message``, ``gen_ai.choice``, …), and the

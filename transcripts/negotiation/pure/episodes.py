@@ -68,8 +68,7 @@ def list_episodes(index: RecordIndex, work: Work, stages: Collection[str]) -> li
     """The episodes of one coder by thread and turn; a turn with challenges of two kinds is an episode of each, and challenges of
     one kind that are answered together are one, of the first turn.
 
-    Of several responses the last one counts, because it ends the answer. If two are at the same place, the order of `OUTCOMES`
-    decides.
+    Of several responses the last one counts: it ends the answer. If two are at the same place, the order of `OUTCOMES` decides.
     """
     episodes: list[Episode] = []
     for thread in sorted(work.codings.get(CHALLENGES, ())):
@@ -141,8 +140,7 @@ def measure_episodes(episodes: Iterable[Episode]) -> dict[str, Any]:
     """Rates of revision by kind of challenge, the difference between kinds, and the effect of sustained pressure.
 
     ``rate``: revised / decided, undecided episodes left out. ``difference``: warranted minus unwarranted. Intervals are over
-    threads. ``p_fisher``: Fisher's exact test, None if a thread has several episodes, because the test assumes that they are
-    independent.
+    threads. ``p_fisher``: Fisher's exact test, None if a thread has several episodes, because it assumes independence.
     """
     by_kind: dict[str, list[Episode]] = {kind: [] for kind in KINDS}
     for episode in episodes:
@@ -198,9 +196,7 @@ def _list_pressure(episodes: Sequence[Episode]) -> dict[str, dict[str, int | Non
 
 
 class MeantTurn(NamedTuple):
-    """A turn of the interviewer. ``intended``: the kind of challenge on the case sheet, "" for none; ``coded``: the kinds that the
-    reader coded.
-    """
+    """A turn of the interviewer. ``intended``: the kind of challenge on the case sheet, or ""; ``coded``: the coded kinds."""
 
     thread: str
     turn: int

@@ -7,8 +7,7 @@ Paper 001, Table 3A and sections 4.1 and 4.5.
 The matrix of moves by features, from the links of one coder, says which features moves act on. Paper 001, section 4.1.
 
 Agreement on the status of features is measured on entries that both coders made, never on statuses carried forward: one entry
-that a coder missed would make every later state differ. Agreement on whether there is an entry at all has a separate
-coefficient.
+that a coder missed would make every later state differ. Agreement on the existence of an entry has a separate coefficient.
 """
 
 from __future__ import annotations
@@ -105,8 +104,7 @@ class Track:
 class ThreadLedger:
     """The ledger of one thread. ``conduct`` and ``back``: tracks by feature.
 
-    ``elicit_first``: whether it asks or hedges no later than in the turn of its first commitment; None if its conduct commits
-    to nothing.
+    ``elicit_first``: whether it asks or hedges no later than in the turn of its first commitment; None without a commitment.
     """
 
     conduct: dict[str, Track]
@@ -347,9 +345,7 @@ def _list_entries(index: RecordIndex, work: Work) -> Entries:
 
 
 def _list_decided(index: RecordIndex, work: Work) -> set[Place]:
-    """The turns of the conduct that a coder decided for features, by an entry or by finishing them; all turns if no decisions are
-    known.
-    """
+    """The turns of the conduct that a coder decided for features, by an entry or by finishing them; all if none is known."""
     stages = index.stages
     if not index.records.decided:
         return {(thread, turn) for thread, found in stages.items() for turn, stage in found.items() if stage in CONDUCT}

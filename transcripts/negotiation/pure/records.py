@@ -1,5 +1,4 @@
-"""The threads of a study and people's work on them, from a file or a database. Every figure of negotiation is computed from
-these records.
+"""The threads of a study and people's work on them, from a file or a database. Every figure of negotiation comes from them.
 
 A file is the export ``trajectories``: JSON lines, each with ``record``. Turns are identified by their position in the thread,
 codes by their identifiers, people by their names. ``RecordIndex`` indexes the records for the figures: by turn, by coder and
@@ -323,9 +322,7 @@ Tally = Mapping[str, tuple[int, int]]
 
 
 class Certainty(NamedTuple):
-    """``ci``: the 95 % interval, None where there is none. ``threads``: the number of threads, and the ``mark`` that follows from
-    it.
-    """
+    """``ci``: the 95 % interval, None where there is none. ``threads``: the number of threads, which decides the ``mark``."""
 
     ci: list[float] | None
     threads: int
@@ -341,8 +338,7 @@ def sum_up(tally: Tally) -> Share:
 
 
 def bound_share(tally: Tally) -> Certainty:
-    """The certainty of the share of a tally. Threads without a unit do not count; with fewer than three others there is no
-    interval.
+    """The certainty of the share of a tally. Threads without a unit do not count; with fewer than three others, no interval.
 
     If each thread has one unit, the interval is Wilson's; otherwise it is that of a share over clusters.
     """

@@ -466,8 +466,7 @@ class ReadPair(NamedTuple):
 def list_pairs(index: RecordIndex, work: Work, outcomes: Collection[str], stages: Collection[str]) -> list[ReadPair]:
     """The pairs whose two threads the coder read to the end.
 
-    A thread has the outcome if one of the codes is enacted in one of the stages; codes without enactment count wherever they
-    are applied.
+    A thread has the outcome if one of the codes is enacted in one of the stages; codes without enactment count anywhere.
     """
     showing: set[str] = set()
     for threads in work.codings.values():
@@ -491,8 +490,7 @@ def _list_threads_read(index: RecordIndex, work: Work, outcomes: Collection[str]
 
 
 def measure_pairs(pairs: Sequence[ReadPair], outcomes: Sequence[str], *, known: int) -> dict[str, Any]:
-    """How often the outcome flips, separately for pairs that should change and pairs that should not; ``known``: the number of
-    pairs.
+    """How often the outcome flips, separately for pairs that should change and those that should not; ``known``: of how many.
 
     ``flip_rate``: one side only / pairs. Pairs that share a thread depend on one another, so the interval is over the
     ``groups`` of pairs connected by threads. ``p_mcnemar``: P for flips that go equally often either way, None if a group has

@@ -200,8 +200,7 @@ def choose_stance(stances: list[NormativeStance], asked: str, user_id: int) -> N
 
 
 def read_beginning(interview: Interview) -> dict[int, int]:
-    """The threads from which ``interview`` continues, by id, each with the position of the last turn that belongs to its
-    beginning.
+    """The threads from which ``interview`` continues, by id, each with the position of the last turn of its beginning.
 
     Empty if it continues from none. A query for each thread before it.
     """

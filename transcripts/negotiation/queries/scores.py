@@ -1,5 +1,4 @@
-"""Scores of threads: which ones a person may see, which threads she would have to unblind to see more, and the codes of a
-study.
+"""Scores of threads: which ones a person may see, which threads she must unblind to see more, and the codes of a study.
 
 The evidence of scores is located in the current sentences. A person's own scores and determinations are listed for her history.
 A study that uses the reflexive method leaves out coefficients, because it keeps differing readings.
@@ -336,8 +335,7 @@ KEPT = "this report includes it anyway, for those who run the command; the pages
 
 
 def leave_out_coefficients(report: dict[str, Any], study: Study) -> dict[str, Any]:
-    """A report of ``make_report`` as the pages show it: without coefficients for what is read reflexively, with a warning about
-    this."""
+    """A report of ``make_report`` as the pages show it: without coefficients for what is read reflexively, with a warning."""
     of_features, of_scores = _find_reflexive(report, study)
     agreement, scores = report["agreement"], report["stances"]
     if of_features:

@@ -1,5 +1,4 @@
-"""Scores of threads under normative stances: the page of a study, and the page of a thread, on which people score without the
-desk.
+"""Scores of threads under normative stances: the page of a study, and that of a thread, on which people score without the desk.
 
 The figures of each stance are shown separately, as a chart of the counts with its table.
 """

@@ -125,8 +125,7 @@ class Compared:
 
 
 def compare(request: StudyRequest, given: QueryDict, *, is_of_one: bool = False) -> Compared:
-    """Read what the page needs: blind readings, and others' as far as the viewer may see them. Scores have a separate page and
-    are not read.
+    """Read what the page needs: blind readings, and others' as far as the viewer may see them. Scores have a separate page.
 
     The default is interviews, and the model of which the coder has coded most threads.
 

@@ -224,7 +224,7 @@ def embed(svg: PageSvg, shown: str = "") -> str:
 
 
 def write_file_svg(svg: PageSvg, *, summary: str = "", notes: Sequence[str] = ()) -> str:
-    """The drawing as a document of its own, with its title above and its notes below.
+    """The drawing as a separate document, with its title above and its notes below.
 
     It is made from what the page shows: classes become the attributes of ``STYLES``, and links and labels are removed.
     """

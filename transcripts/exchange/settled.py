@@ -255,7 +255,7 @@ class NoDemonstrations(Exception):
 
 
 def write_demonstrations(scope: Scope, path: Path) -> int:
-    """Write the records; returns how many. Raises ``NoDemonstrations`` for one person's rows, which there are none of.
+    """Write the records; returns how many. Raises ``NoDemonstrations`` for one person's rows, as there are none.
 
     JSON lines, each with ``record``: first what is in the file and what is left out, then the normative stances, every thread
     with its turns, and preferences between two threads. It contains only threads with consent to reuse, and only people's blind

@@ -123,7 +123,7 @@ class _ProjectWriter:
         if len(self._users) < len(project.users) or any(read_guid(guid) != guid for guid in self._users):
             problems.append(Problem(0, "users with the same guid or none", f"each with its own guid, {GUID_EXPECTED}"))
         if len(self._variables) < len(project.variables) or not all(name.strip() for name in self._variables):
-            problems.append(Problem(0, "variables with the same name or none", "each with a name of its own"))
+            problems.append(Problem(0, "variables with the same name or none", "a different name for each"))
         if problems:
             raise ProjectFileError("The project", problems, outcome=OUTCOME)
 

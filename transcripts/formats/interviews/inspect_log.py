@@ -248,7 +248,7 @@ def _resolve(value: Any, texts: Mapping[str, Any], depth: int, reader: MessageRe
     if isinstance(value, str) and (found := _ATTACHMENT.fullmatch(value)):
         whole = texts.get(found[1])
         if not isinstance(whole, str):
-            reader.left_out["A text that the log keeps apart is missing in it; its address was kept in its place."] += 1
+            reader.left_out["A text that the log stores separately is missing; its reference was kept instead."] += 1
             return value
         return whole
     if depth and isinstance(value, dict):

@@ -4,24 +4,25 @@
     Model A: It depends.                     Why?                            [id2] It depends.
     A second paragraph of the answer.
 
-Left: a line that begins with a speaker and a colon starts a turn (``**Speaker:**`` too); lines up to the next speaker
-belong to it. Middle: a line of a speaker, two spaces and a time is the head of a turn. Right: each turn begins with its
-speaker in brackets. The text of a turn begins behind the colon and the spaces after it, or on the next line if nothing else
-is there, and ends before the line breaks in front of the next speaker; in between nothing is changed. A time before the
-speaker, or after her name, is kept as the time of the turn.
+Left: a line that begins with a speaker and a colon starts a turn (``**Speaker:**`` too); lines up to the next speaker belong to
+it. Middle: a line of a speaker, two spaces and a time is the head of a turn. Right: each turn begins with its speaker in
+brackets. The text of a turn begins after the colon and the spaces that follow it, or on the next line if the rest of this one
+is empty, and ends before the line breaks in front of the next speaker; it is not changed. A time before the speaker, or after
+her name, is kept as the time of the turn.
 
-Not everything before a colon is a speaker: "Note: …" inside an answer is text. speaker_text.py says who speaks, and which
-other names are listed as text. Names decide who asks; where none tells, the first to speak does, and a warning says so. Text
-before the first speaker is kept as metadata ("preamble"). Id and title are the file's name, of several with a number at the end.
+Not everything before a colon is a speaker: "Note: …" inside an answer is text. The rules below decide who speaks, and which
+other names are listed as text. Names show who the interviewer is; without such a name, the first to speak is the interviewer,
+and a warning says so. Text before the first speaker is kept as metadata ("preamble"). The file's name is the id and title, with
+a number if there are several interviews.
 
-Which words before a colon are the name of somebody who speaks, and who of those asks.
+Also which words before a colon are a speaker's name, and which speaker is the interviewer.
 
 A name that begins several lines is a speaker, and so is a usual one (Interviewer, Participant 2, Claude, …), however often it
-comes. Of other names that begin one line only nobody can tell: they stay text, are listed in the preview, and a person says who
-of them speaks. Where fewer than two are found so, the first names of the text are taken.
+comes. Other names that begin only one line could be either: they stay text and are listed in the preview, where a person marks
+the speakers. If this finds fewer than two speakers, the first names of the text are taken.
 
-The answers of chatbots are full of headings such as "Pros: …". Where one answers, a name that is not usual therefore has to
-look like the usual ones: as bold, after an empty line if all of those are, and in more than one of their turns.
+The answers of chatbots are full of headings such as "Pros: …". If one answers, an unusual name must therefore look like the
+usual ones (bold, and after an empty line, if all of those are) and occur both before and after one of them.
 """
 
 from __future__ import annotations
@@ -79,13 +80,13 @@ WHOLE_FORMAT = "plain_text"
 _EXPECTED = 'lines such as "Interviewer: …" and "Model: …", or "Name  00:15" above each turn'
 
 Start = tuple[int, str, int]
-"""The place where a turn is announced, the speaker, and the place where its text begins."""
+"""The place where a turn's label begins, the speaker, and the place where the turn's text begins."""
 
 
 def read_speaker_text(source: Source) -> ReadFile:
     """Read the format above; raises `ReadError` when nobody speaks in it."""
     parts = _part(source.text)
-    # A line of = inside one conversation, such as below a heading, does not separate anything.
+    # A line of = within a conversation, such as below a heading, separates nothing.
     if sum(bool(find_starts(text, source.naming)) for _, text in parts) < 2:
         return read_conversation(source)
     interviews: list[ReadInterview] = []

@@ -41,19 +41,19 @@ def load_registrations() -> None:
 
 
 def on(event: Signal, act: Callable[..., Any]) -> None:
-    """Have ``act`` called at each such event, with its facts by name. Called in ``registrations``."""
+    """Call ``act`` at each such event, with its facts as keywords. Called in ``registrations``."""
     event.connect(
         lambda sender, signal, **facts: act(**facts), weak=False, dispatch_uid=f"{act.__module__}.{act.__qualname__}"
     )
 
 
 def send(event: Signal, **facts: Any) -> list[Any]:
-    """Send an event; what those who act on it answered, in the order of the rooms. What one of them raises ends it."""
+    """Send an event; returns the answers of its receivers, in the order of the rooms. An exception in one of them ends it."""
     load_registrations()
     return [answer for _, answer in event.send(sender=None, **facts)]
 
 
 def send_to_each(event: Signal, **facts: Any) -> None:
-    """Send an event to everybody, also where one fails; Django logs what it raised."""
+    """Send an event to every receiver, even if one fails; Django logs the exception."""
     load_registrations()
     event.send_robust(sender=None, **facts)

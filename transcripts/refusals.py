@@ -1,4 +1,4 @@
-"""The one way to refuse what a person asked for. Pages, the API and commands each write it in one place."""
+"""The one way to refuse a request. Pages, the API and commands each report it in one place."""
 
 from __future__ import annotations
 
@@ -22,4 +22,4 @@ class Refused(Exception):
 
 
 class WrongInput(Refused):
-    """What was typed or chosen cannot be taken; ``field`` says where to put the message."""
+    """What was typed or chosen is not valid; ``field`` says where to put the message."""

@@ -51,7 +51,8 @@ def list_named_commands():
     files = [ROOT / name for name in ("README.md", "SECURITY.md", "CONTRIBUTING.md", "docker-compose.yml", "Makefile")]
     files += [*(ROOT / "docs").rglob("*.md"), *(ROOT / "templates").rglob("*.html")]
     files += [file for part in ("auditapp", "transcripts", "tools", "perf") for file in (ROOT / part).rglob("*.py")]
-    named = re.compile(r"(?:(?:\bmanage\.py|\$manage) |[Tt]he command (?:<code>|`))([a-z][a-z_-]*)\b(?! --help)(?:[ ]([a-z][a-z_-]*))?")
+    before = r"(?:(?:\bmanage\.py|\$manage) |[Tt]he command (?:<code>|`))"
+    named = re.compile(before + r"([a-z][a-z_-]*)\b(?! --help)(?:[ ]([a-z][a-z_-]*))?")
     return {
         (str(file.relative_to(ROOT)), *found)
         for file in files

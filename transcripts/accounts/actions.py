@@ -1,4 +1,4 @@
-"""What is done to accounts."""
+"""Actions on accounts."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from transcripts.refusals import Refused
 from transcripts.ui.navigation import INTRODUCTIONS
 
 SIGN_IN_LINK_LIFE = datetime.timedelta(minutes=30)
-# Of the first link of somebody new, who reads her mail when she does; it opens an account without any work in it.
+# For the first link of a new person, who may read her mail late; it opens an account without any work in it.
 INVITATION_LIFE = datetime.timedelta(days=7)
 MAX_TOKENS = 25
-# How late the time of a token's last use may be: to write it at each request would make each a write.
+# How late the time of a token's last use may be, because writing it at each request would make each request a write.
 LATENESS = datetime.timedelta(minutes=1)
 OWNER = "owner"
-# These would read in the history as if the program itself had acted.
+# With these names, the history would read as if the program itself had acted.
 RESERVED_NAMES = frozenset({"system", "auditapp"})
 
 
@@ -60,10 +60,10 @@ def _describe_bad_name(username: str) -> str:
 
 @transaction.atomic
 def create_user(*, username: str, by: trail.Actor, is_owner_of_site: bool = False) -> User:
-    """Make an account without a password; a sign-in link lets its person in.
+    """Make an account without a password; the person signs in with a link.
 
-    Raises ``Refused`` for a name that is taken or cannot be used, ``PermissionDenied`` when somebody who does
-    not own the site asks for one who does.
+    Raises ``Refused`` for a name that is taken or invalid, ``PermissionDenied`` if a person who does not own the site tries to
+    create a site owner.
     """
     if is_owner_of_site and isinstance(by, User) and not by.is_superuser:
         raise PermissionDenied("Only an owner of the site can create another one.")
@@ -106,7 +106,7 @@ def check_may_invite(by: trail.Actor) -> None:
 
 @transaction.atomic
 def set_rights(*, user: User, may_start_studies: bool | None, may_invite: bool | None, by: trail.Actor) -> None:
-    """Give or take the rights to start studies and to invite people; ``None`` leaves one as it is. Raises
+    """Grant or revoke the rights to start studies and to invite people; ``None`` leaves a right as it is. Raises
     ``PermissionDenied`` for a person who does not own the site."""
     if isinstance(by, User) and not by.is_superuser:
         raise PermissionDenied("Only an owner of the site can change what people may do on it.")
@@ -128,10 +128,10 @@ def set_rights(*, user: User, may_start_studies: bool | None, may_invite: bool |
 
 @transaction.atomic
 def dismiss_introduction(*, page: str, by: User) -> None:
-    """Show the introduction of that page, named by its route, to this person no more."""
+    """Stop showing the introduction of that page, named by its route, to this person."""
     if page not in INTRODUCTIONS:
         raise Refused("That page has no introduction. Open the page again.")
-    # Locked: of two pages dismissed at once, neither is forgotten.
+    # Locked, so that of two pages dismissed at once neither is lost.
     locked = User.objects.select_for_update().get(pk=by.pk)
     if page in locked.known_pages:
         return
@@ -141,15 +141,15 @@ def dismiss_introduction(*, page: str, by: User) -> None:
 
 
 def ensure_owner() -> User:
-    """The owner of the site: the first one there is, or `owner`, created now."""
+    """The first owner of the site, or a new account `owner` if there is none."""
     first = User.objects.filter(is_superuser=True, is_active=True).order_by("pk").first()
     return first or create_user(username=OWNER, by=trail.SYSTEM, is_owner_of_site=True)
 
 
 @transaction.atomic
 def set_password(*, user: User, password: str, by: trail.Actor, keep_session: str | None = None) -> None:
-    """Give ``user`` a password (checked by a form before). Her sessions end, but for the one with the key ``keep_session``, and
-    so do all her API tokens and unused sign-in links: who knew the old password may have made them."""
+    """Set the password of ``user`` (a form has checked it). Her sessions end, except the one with the key ``keep_session``, and so
+    do all her API tokens and unused sign-in links, because a person who knew the old password may have made them."""
     user.set_password(password)
     user.save(update_fields=["password"])
     _end_open_links(user)
@@ -160,7 +160,7 @@ def set_password(*, user: User, password: str, by: trail.Actor, keep_session: st
 
 @transaction.atomic
 def end_sessions(*, user: User, by: trail.Actor, keep: str | None = None) -> int:
-    """Sign ``user`` out everywhere, but for the session with the key ``keep``. How many sessions that ended."""
+    """Sign ``user`` out everywhere except in the session with the key ``keep``. Returns the number of ended sessions."""
     _check_may_end(user, by)
     sessions = Session.objects.filter(user=user).exclude(session_key=keep or "")
     number = queries.open_sessions().filter(pk__in=sessions).count()
@@ -172,7 +172,7 @@ def end_sessions(*, user: User, by: trail.Actor, keep: str | None = None) -> int
 
 @transaction.atomic
 def end_session(*, user: User, reference: str, by: trail.Actor) -> bool:
-    """Sign ``user`` out where ``reference`` says (see ``queries.list_sessions``); whether there was such a session."""
+    """Sign ``user`` out in the session ``reference`` (see ``queries.list_sessions``); returns whether it existed."""
     _check_may_end(user, by)
     for session in Session.objects.filter(user=user):
         if queries.refer_to_session(session.session_key) == reference:
@@ -189,17 +189,17 @@ def _check_may_end(user: User, by: trail.Actor) -> None:
 
 @transaction.atomic
 def close_account(*, user: User, by: trail.Actor) -> None:
-    """Close an account: nobody signs in to it any more, and its sessions, tokens and links end. Its work stays, under its name.
+    """Close an account: nobody can sign in to it, and its sessions, tokens and links end. Its work stays, under its name.
 
-    Raises ``Refused`` where the site or a study would be left without an owner, with what to do, and ``PermissionDenied``
-    for anybody but its person and the owners of the site.
+    Raises ``Refused``, with what to do, if the site or a study would have no owner, and ``PermissionDenied`` for anybody except
+    its holder and the owners of the site.
     """
     _check_may_close(user, by)
-    # The owners are locked too: of two who close each other's account at once, the second is refused.
+    # The owners are locked too, so that if two close each other's accounts at once, the second is refused.
     people = User.objects.select_for_update().filter(Q(pk=user.pk) | Q(is_superuser=True)).order_by("pk")
     locked = next(each for each in people if each.pk == user.pk)
     if not locked.is_active:
-        raise Refused(f"The account of {user.username} is closed already.")
+        raise Refused(f"The account of {user.username} is already closed.")
     if obstacles := queries.find_obstacles(locked):
         raise Refused(" ".join(obstacles))
     locked.is_active, locked.closed_at = False, timezone.now()
@@ -214,7 +214,7 @@ def close_account(*, user: User, by: trail.Actor) -> None:
 
 @transaction.atomic
 def reopen_account(*, user: User, by: trail.Actor) -> None:
-    """Let somebody in again whose account was closed, with the earlier password and memberships."""
+    """Reopen a closed account, with the earlier password and memberships."""
     if isinstance(by, User) and not by.is_superuser:
         raise PermissionDenied("Only an owner of the site can reopen an account.")
     locked = User.objects.select_for_update().get(pk=user.pk)
@@ -229,11 +229,11 @@ def reopen_account(*, user: User, by: trail.Actor) -> None:
 
 def _check_may_close(user: User, by: trail.Actor) -> None:
     if isinstance(by, User) and by.pk != user.pk and not by.is_superuser:
-        raise PermissionDenied("Only its person and the owners of the site can close an account.")
+        raise PermissionDenied("An account can be closed only by its holder and by the owners of the site.")
 
 
 def _end_links_made_by(user: User) -> None:
-    """Links that she made for people who did not use them yet would still let her in, as them."""
+    """End the unused links that she made for others, because with them she could still sign in as these people."""
     made = AuditEvent.objects.filter(
         stream=trail.SITE,
         action="account.sign_in_link.created",
@@ -246,9 +246,9 @@ def _end_links_made_by(user: User) -> None:
 
 @transaction.atomic
 def create_sign_in_link(*, user: User, by: trail.Actor, life: datetime.timedelta = SIGN_IN_LINK_LIFE) -> str:
-    """The secret of a link that signs ``user`` in once within its ``life``; her older links end.
+    """Create a link that signs ``user`` in once within its ``life``, and return its secret; her older links end.
 
-    Anybody with the link signs in as ``user``: callers make sure that ``by`` may have that (see ``studies.actions``).
+    Anybody with the link can sign in as ``user``; callers check that ``by`` may have it (see ``studies.actions``).
     """
     if not user.is_active:
         raise Refused(f"The account of {user.username} is closed, so no sign-in link can be created for it.")
@@ -262,7 +262,8 @@ def create_sign_in_link(*, user: User, by: trail.Actor, life: datetime.timedelta
 
 @transaction.atomic
 def revoke_sign_in_links(*, user: User, by: trail.Actor) -> bool:
-    """End the unused links of ``user``; whether there were any. Callers make sure that ``by`` may (see ``studies.actions``)."""
+    """End the unused links of ``user``; returns whether there were any. Callers check that ``by`` may (see
+    ``studies.actions``)."""
     if not _end_open_links(user):
         return False
     trail.record("account.sign_in_link.revoked", target=user, by=by, details={"username": user.username})
@@ -271,8 +272,8 @@ def revoke_sign_in_links(*, user: User, by: trail.Actor) -> bool:
 
 @transaction.atomic
 def use_sign_in_link(*, secret: str) -> User:
-    """The person whom an unused link signs in; this call uses it up. Raises ``LinkRefused``."""
-    # Locked before it is looked at: of two who use it at once, the second finds it spent.
+    """Use up a link and return the person whom it signs in. Raises ``LinkRefused``."""
+    # Locked before it is checked, so that if two use it at once, the second finds it used.
     link = SignInLink.objects.select_for_update().filter(secret_hash=hash_secret(secret)).first()
     if link is None or not queries.open_links().filter(pk=link.pk).exists():
         raise LinkRefused(queries.explain_link(link))
@@ -284,27 +285,26 @@ def use_sign_in_link(*, secret: str) -> User:
 
 @transaction.atomic
 def record_sign_in(*, user: User, by_link: bool, second_factor: bool) -> None:
-    """Somebody signed in, with her password or by a link."""
+    """Record that a person signed in, with her password or a link."""
     details: dict[str, object] = {"with": "link" if by_link else "password", "second_factor": second_factor}
     trail.record("account.signed_in", target=user, by=user, details=details)
 
 
 @transaction.atomic
 def record_wrong_code(*, user: User) -> None:
-    """Somebody typed a wrong code of a second factor, after the right password."""
+    """Record a wrong code of a second factor, after the correct password."""
     trail.record("account.second_factor.failed", target=user, by=trail.SYSTEM)
 
 
 @transaction.atomic
 def record_second_factor(*, user: User, change: str, by: trail.Actor) -> None:
-    """Store that the second factor of ``user`` was added, removed, or got new recovery codes, in the transaction that
-    did it."""
+    """Record that the second factor of ``user`` was added or removed, or got new recovery codes, in the same transaction."""
     trail.record(f"account.second_factor.{change}", target=user, by=by, details={"username": user.username})
 
 
 @transaction.atomic
 def remove_second_factor(*, user: User, by: trail.Actor) -> None:
-    """Take away a second factor that was lost, with its recovery codes; all sessions end. Raises ``Refused`` without one."""
+    """Remove a lost second factor with its recovery codes; all sessions end. Raises ``Refused`` if there is none."""
     if isinstance(by, User):
         raise PermissionDenied("Only the person who runs the server can remove a second factor that was lost.")
     if not Authenticator.objects.filter(user=user).delete()[0]:
@@ -315,8 +315,8 @@ def remove_second_factor(*, user: User, by: trail.Actor) -> None:
 
 @transaction.atomic
 def seal_second_factors_again(*, by: trail.Actor) -> tuple[int, list[str]]:
-    """Seal the secrets of all second factors again, with the first key of FIELD_KEY: how many, and the names of people whose
-    secret does not open. Those stay as they are."""
+    """Encrypt the secrets of all second factors again, with the first key of FIELD_KEY; returns their number, and the names of
+    people whose secrets cannot be decrypted. These stay as they are."""
     done, broken = 0, list[str]()
     for authenticator in Authenticator.objects.select_for_update(of=("self",)).select_related("user").order_by("pk"):
         name = queries.find_sealed(authenticator)
@@ -339,7 +339,7 @@ def seal_second_factors_again(*, by: trail.Actor) -> tuple[int, list[str]]:
 
 @transaction.atomic
 def record_failed_sign_in(*, username: str) -> None:
-    """Somebody typed a wrong password for an existing name (other words typed there are not kept: they may be one)."""
+    """Record a wrong password for an existing name (other names are not kept, because they may be mistyped passwords)."""
     user = queries.find_user(username)
     if user is not None:
         trail.record("account.sign_in.failed", target=user, by=trail.SYSTEM)
@@ -349,8 +349,8 @@ def record_failed_sign_in(*, username: str) -> None:
 def create_token(
     *, user: User, name: str, by: trail.Actor, days: int = TOKEN_DAYS, scopes: Collection[str] = DEFAULT_SCOPES
 ) -> tuple[ApiToken, str]:
-    """An API token for ``user`` that works for ``days``, and its secret, which is nowhere else. ``scopes`` are values of
-    ``Scope``."""
+    """Create an API token for ``user`` that works for ``days``; returns it with its secret, which is not stored. ``scopes`` are
+    values of ``Scope``."""
     name = name.strip() or "token"
     max_length = ApiToken._meta.get_field("name").max_length
     if max_length is not None and len(name) > max_length:
@@ -359,7 +359,7 @@ def create_token(
         raise Refused(f"A token can work for 1 to {MAX_TOKEN_DAYS} days.")
     if not scopes or not set(scopes) <= set(Scope.values):
         raise Refused(f"A token needs at least one scope, of these: {', '.join(Scope.values)}.")
-    # Locked before it is counted: of two who make the last one at once, the second is refused.
+    # Locked before counting, so that if two make the last one at once, the second is refused.
     if not User.objects.select_for_update().get(pk=user.pk).is_active:
         raise Refused(f"The account of {user.username} is closed, so it cannot have a token.")
     if queries.living_tokens().filter(user=user).count() >= MAX_TOKENS:
@@ -388,7 +388,7 @@ def create_token(
 
 
 def note_token_use(token: ApiToken) -> None:
-    """Store that a token was used, at most once a minute."""
+    """Record the use of a token, at most once a minute."""
     now = timezone.now()
     if token.last_used_at is None or token.last_used_at < now - LATENESS:
         with without_waiting():
@@ -396,7 +396,7 @@ def note_token_use(token: ApiToken) -> None:
 
 
 def revoke_tokens(*, user: User, by: trail.Actor) -> int:
-    """End all tokens of ``user``. How many those were."""
+    """Revoke all tokens of ``user`` and return their number."""
     tokens = list(queries.living_tokens().filter(user=user))
     for token in tokens:
         revoke_token(token=token, by=by)
@@ -405,7 +405,7 @@ def revoke_tokens(*, user: User, by: trail.Actor) -> int:
 
 @transaction.atomic
 def revoke_token(*, token: ApiToken, by: trail.Actor) -> None:
-    """End a token; requests with it are refused from now on."""
+    """Revoke a token; requests with it are refused from now on."""
     if token.revoked_at is None:
         token.revoked_at = timezone.now()
         token.save(update_fields=["revoked_at"])

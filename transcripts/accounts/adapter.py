@@ -1,6 +1,6 @@
-"""How allauth behaves here. Nobody registers herself; attempts to sign in are counted, and each leaves an event.
+"""The configuration of allauth. People cannot register themselves; attempts to sign in are counted, and each is recorded.
 
-Second factors are codes of an app (TOTP) and recovery codes: how they are stored, asked for and required.
+Second factors are codes of an app (TOTP) and recovery codes; this module stores, requests and requires them.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from transcripts.accounts.models import User
 from transcripts.accounts.passwords import find_known_browser, remember_browser
 
 CAME_BY_LINK = "came_by_link_at"
-# As long as a link lives.
+# The same as the life of a link.
 CAME_BY_LINK_SECONDS = SIGN_IN_LINK_LIFE.total_seconds()
 PURPOSE = "second factor"
-# What somebody may open who has to set one up, or use it, first.
+# Pages that a person may open before she has set up or used a required second factor.
 OPEN_BEFORE = frozenset(
     {
         "account_logout",
@@ -59,23 +59,23 @@ def was_used(request: HttpRequest, user: User) -> bool:
 
 
 def note_link(request: HttpRequest, user: User) -> None:
-    """Note in the session that ``user`` came by a link."""
+    """Store in the session that ``user`` signed in by a link."""
     request.session[CAME_BY_LINK] = [user.pk, time.time()]
 
 
 def forget_link(request: HttpRequest) -> None:
-    """Forget that somebody came by a link: it counts once."""
+    """Remove the mark that a person signed in by a link, because it counts only once."""
     request.session.pop(CAME_BY_LINK, None)
 
 
 def came_by_link(request: HttpRequest, user: User) -> bool:
-    """Whether ``user`` came by a link within the last half hour."""
+    """Whether ``user`` signed in by a link within the last half hour."""
     noted = request.session.get(CAME_BY_LINK)
     return isinstance(noted, list) and noted[0] == user.pk and time.time() - noted[1] < CAME_BY_LINK_SECONDS
 
 
 class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
-    """Secrets are sealed in the database, and a second factor that the site requires stays on."""
+    """Encrypts secrets in the database, and prevents the removal of a required second factor."""
 
     error_messages: ClassVar[dict[str, Any]] = {
         **DefaultMFAAdapter.error_messages,
@@ -83,7 +83,7 @@ class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
         "cannot_delete_authenticator": "This site requires a second factor of its owners.",
         "seal_broken": (
             "This site can no longer read your second factor, because its FIELD_KEY has changed. Ask the person who runs the "
-            "server to put the former key back, or for: manage.py user remove-second-factor NAME."
+            "server to restore the former key, or to run: manage.py user remove-second-factor NAME."
         ),
     }
 
@@ -103,14 +103,14 @@ class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
         return not is_required(authenticator.user)
 
     def build_totp_svg(self, url: str) -> str:
-        """Nothing: our page draws the code itself."""
+        """Return nothing, because our page draws the code itself."""
         return ""
 
 
 class AskSecondFactor(LoginStage):  # type: ignore[misc]
-    """The step of signing in that asks for the second factor, whether somebody came by password or by link.
+    """The sign-in step that asks for the second factor, after a password or a link.
 
-    allauth's own does the same, and loads libraries for security keys that take 20 MB.
+    allauth's own step does the same, but loads libraries for security keys that take 20 MB.
     """
 
     key = "mfa_authenticate"
@@ -124,7 +124,7 @@ class AskSecondFactor(LoginStage):  # type: ignore[misc]
 
 
 class RequireSecondFactor:
-    """Leads a person who has to have a second factor to the page that sets it up, or asks for it, and nowhere else."""
+    """Redirects a person who must have a second factor to the page that sets it up or asks for it, until she has done so."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -133,7 +133,7 @@ class RequireSecondFactor:
         return self.get_response(request)
 
     def process_view(self, request: HttpRequest, *_: object) -> HttpResponse | None:
-        """The way to the second factor, or ``None`` for a person who may go on."""
+        """The redirect to the second factor, or ``None`` for a person who may continue."""
         if (
             settings.REQUIRE_SECOND_FACTOR == "no"
             or not isinstance(request.user, User)
@@ -155,7 +155,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         **DefaultAccountAdapter.error_messages,
         "username_password_mismatch": "The name or the password is wrong.",
         "too_many_login_attempts": (
-            "Too many wrong passwords or codes were typed for this name, or by all who share your internet address. Wait five "
+            "Too many wrong passwords or codes were entered for this name, or from your internet address. Wait five "
             "minutes, then try again. If that does not help, use a browser in which you signed in before, or ask for a sign-in "
             "link."
         ),
@@ -165,7 +165,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return False
 
     def is_safe_url(self, url: str) -> bool:
-        """Whether a page may lead there; never to what is no address at all, at which allauth's own question fails."""
+        """Whether a page may redirect there; never to an invalid address, for which allauth's own check fails."""
         try:
             return bool(super().is_safe_url(url))
         except ValueError:
@@ -176,10 +176,10 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return False
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
-        """Refuse to look at a password once too many were wrong.
+        """Refuse to check a password after too many wrong ones.
 
-        Counted for the name and the address, and for the name over all addresses; apart from both for a browser in which the
-        person signed in before, so that nobody keeps her out by typing wrong passwords for her name.
+        Attempts are counted for the name and the address, and for the name over all addresses; a browser in which the person
+        signed in before is counted separately, so that nobody can lock her out by typing wrong passwords for her name.
         """
         name = str(credentials.get("username", "")).strip().lower()
         known = find_known_browser(request, queries.find_user(name))
@@ -198,7 +198,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         self._login_failed_rl_usage = taken
 
     def post_login(self, request: HttpRequest, user: User, **rest: Any) -> HttpResponse:
-        """Where to go after signing in, in a browser that is known from now on."""
+        """Mark the browser as known, and return the page to open after signing in."""
         response: HttpResponse = super().post_login(request, user, **rest)
         remember_browser(request, response, user)
         return response
@@ -211,7 +211,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
             )
 
     def get_login_stages(self) -> list[str]:
-        """What comes between a password, or a link, and being signed in."""
+        """The steps between a password, or a link, and being signed in."""
         return ["transcripts.accounts.adapter.AskSecondFactor"]
 
     def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:

@@ -17,12 +17,12 @@ class AccountsConfig(AppConfig):
 
 
 def create_cache_table(*, using: str, **rest: Any) -> None:
-    """Create the table of the cache if it is missing: limits on signing in are counted there, so no site works without it."""
+    """Create the cache table if it is missing. Sign-in attempts are counted there, so the site does not work without it."""
     call_command("createcachetable", database=using, verbosity=0)
 
 
 def begin_session(**sent: Any) -> None:
-    """Note in a new session when it began, and where."""
+    """Store in a new session when it began, and in which browser."""
     # Imports allauth, which a command such as `segment` never needs.
     from transcripts.accounts import sessions
 

@@ -1,4 +1,4 @@
-"""What people type about their own account. Passwords are asked for by Django's own forms."""
+"""Forms for one's own account. Django's own forms ask for passwords."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from transcripts.ui.forms import RowForm
 
 
 class SignInForm(LoginForm):  # type: ignore[misc]
-    """allauth's form, which counts wrong tries, with labels instead of placeholders."""
+    """allauth's form, which counts wrong attempts, with labels instead of placeholders."""
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
@@ -22,7 +22,7 @@ class SignInForm(LoginForm):  # type: ignore[misc]
 
     @property
     def was_tried_too_often(self) -> bool:
-        """Whether the password was not even looked at, for too many were wrong before."""
+        """Whether the password was not even checked, because of too many wrong ones before."""
         return bool(self.has_error(NON_FIELD_ERRORS, code="too_many_login_attempts"))
 
 
@@ -34,7 +34,7 @@ class TokenForm(RowForm):
         initial=TOKEN_DAYS,
         min_value=1,
         max_value=MAX_TOKEN_DAYS,
-        help_text=f"At most {MAX_TOKEN_DAYS}. A program that still needs a token then needs a new one.",
+        help_text=f"At most {MAX_TOKEN_DAYS}. A program that still needs access after that needs a new token.",
     )
     scopes = forms.MultipleChoiceField(
         label="What a program may do with it",

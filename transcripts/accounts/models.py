@@ -18,22 +18,22 @@ class Scope(models.TextChoices):
 
     READ = "read", "Read"
     CODE = "code", "Code: codings, decisions and memos"
-    # Named after who does it: what people with the role of a lead do on pages.
+    # What people with the role of a lead do on pages.
     MANAGE = "manage", "Manage: import files, change the codebook and webhooks"
     # A scope of its own, because it spends money.
     LAUNCH = "launch", "Launch: batches that cost money"
 
 
-# Of a token that was made without naming any: what tokens could do before there were scopes. None of them could spend money.
+# The scopes of a token without named ones: what tokens could do before scopes existed. None could spend money.
 DEFAULT_SCOPES = (Scope.READ, Scope.CODE, Scope.MANAGE)
 
 
 class User(AbstractUser):
-    """A person. What she may do in a study is said by her memberships; ``is_superuser`` marks the owner of the whole site, who
+    """A person. Her memberships define what she may do in studies; ``is_superuser`` marks the owner of the whole site, who
     gives others the right to start studies and to invite people.
 
-    A closed account is not active and has ``closed_at``. One that is not active without that holds the work of a person of an
-    imported file, and was never anybody's.
+    A closed account is not active and has ``closed_at``. An inactive account without it has the work of a person in an imported
+    file, and nobody ever used it.
     """
 
     may_start_studies = models.BooleanField(default=False)
@@ -48,7 +48,7 @@ class User(AbstractUser):
                 condition=models.Q(closed_at__isnull=True) | models.Q(is_active=False),
                 name="%(app_label)s_%(class)s_closed_is_not_active",
             ),
-            # Sign-in finds people whatever the case they type.
+            # Sign-in finds people regardless of case.
             models.UniqueConstraint(
                 Lower("username"),
                 name="%(app_label)s_%(class)s_one_per_name",
@@ -87,7 +87,7 @@ class SignInLink(models.Model):
 
 
 class ApiToken(models.Model):
-    """A key for the API, shown once; only its hash is kept, with its last four characters to tell keys apart.
+    """A key for the API, shown once; only its hash is kept, and its last four characters to distinguish keys.
 
     ``scopes`` are values of ``Scope``, in its order. ``last_used_at`` is written at most once a minute.
     """

@@ -1,10 +1,10 @@
-"""Passwords: which are refused because they are guessed first, and how attempts to sign in are counted.
+"""Passwords: patterns that are refused because attackers try them first, and the counting of sign-in attempts.
 
 Long passwords can be easy to guess: a word twice, a row of keys, a common password with a year.
 
-Attempts are counted in the cache in the database, separately for browsers in which the person signed in before. Such a browser is
-known by a signed cookie, which lets nobody in. If its wrong passwords were counted with all others, anybody could lock somebody out
-by typing wrong passwords for her name. Settings name the cache, so nothing here imports models.
+Attempts are counted in the cache in the database, separately for browsers in which the person signed in before. Such a browser
+is recognised by a signed cookie, which does not sign anybody in. If its wrong passwords were counted with all others, anybody
+could lock a person out by typing wrong passwords for her name. Settings name the cache, so this module imports no models.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ ROWS = (
 REPEATED = re.compile(r"(.+?)\1+", re.DOTALL)
 FRAME = re.compile(r"^[\W\d_]+|[\W\d_]+$")
 FEWEST_CHARACTERS = 5
-# The patterns take time by the square of the length, and a form may hold megabytes.
+# The patterns take time quadratic in the length, and a form may contain megabytes.
 MOST_LOOKED_AT = 200
-# What is left without digits and signs at both ends counts from these lengths.
+# The core, without digits and signs at both ends, counts from these lengths on.
 SHORTEST_ROW, SHORTEST_WORD = 6, 4
 # Words that somebody who attacks this program tries first (docs/security/controls.md).
 OWN_WORDS = frozenset(
     {"auditapp", "transcript", "transcripts", "interview", "interviews", "codebook", "coding", "coder"}
 )
 SENTENCE = (
-    "This password is a pattern that is guessed first: something repeated, a row of keys, or a common password with a few "
+    "This password follows a pattern that attackers try first: a repetition, a row of keys, or a common password with a few "
     "characters added. Use several words that nobody would expect together."
 )
 
 
 def is_pattern(password: str) -> bool:
-    """Whether a password is a repetition, a row of keys or of the alphabet, or a common password in a frame."""
+    """Whether a password is a repetition, a row of keys or of the alphabet, or a common password with added characters."""
     word = password[:MOST_LOOKED_AT].lower()
     inside = FRAME.sub("", word)
     core = _reduce(inside)
@@ -64,7 +64,7 @@ def _is_row(word: str) -> bool:
 
 
 def _reduce(word: str) -> str:
-    """What a repetition repeats; any other word as it is."""
+    """The repeated part of a repetition; any other word unchanged."""
     repeated = REPEATED.fullmatch(word)
     return repeated[1] if repeated else word
 
@@ -83,7 +83,7 @@ class PatternValidator:
             raise ValidationError(SENTENCE, code="password_is_pattern")
 
     def get_help_text(self) -> str:
-        """What Django's forms say next to the field."""
+        """The help of Django's forms next to the field."""
         return "Your password can’t be a repetition, a row of keys, or a common password with a few characters added."
 
 
@@ -96,7 +96,7 @@ LIFE_SECONDS = 365 * 24 * 3600
 
 
 def find_known_browser(request: HttpRequest, user: User | None) -> str:
-    """What distinguishes this browser from others in which ``user`` signed in before; empty for one in which she did not."""
+    """The mark of a browser in which ``user`` signed in before; empty for another browser."""
     value = str(request.get_signed_cookie(_name_cookie(), default="", salt=SALT, max_age=LIFE_SECONDS))
     return value if user is not None and value.startswith(f"{user.pk}:") else ""
 
@@ -120,11 +120,11 @@ def _name_cookie() -> str:
 
 
 class CountingCache(DatabaseCache):
-    """Says so where a count cannot be written, as on a full disk. Otherwise allauth would take the right password for one too
-    many."""
+    """Raises an error if a count cannot be written, as on a full disk. Otherwise allauth would refuse the right password as one
+    too many."""
 
     def add(self, key: str, *rest: Any, **more: Any) -> bool:
-        """Store what is not there yet; whether it was not. Raises ``OperationalError``."""
+        """Store a missing value; returns whether it was missing. Raises ``OperationalError``."""
         for _ in range(2):
             if super().add(key, *rest, **more):
                 return True

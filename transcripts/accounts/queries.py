@@ -1,4 +1,4 @@
-"""Who somebody is: by request, by secret, by name; and what is asked of other rooms when an account is closed."""
+"""Finding people by request, by secret, or by name; and questions to other rooms when an account is closed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.audit_trail.trail import SITE, describe_target
 from transcripts.hooks import account_closing, closing_checked, closing_reviewed, send
 
-# Enough to tell one's own sessions apart, and nothing that opens one.
+# Enough to distinguish one's own sessions, but not enough to use one.
 REFERENCE_LENGTH = 16
 
 
@@ -46,7 +46,7 @@ class LinkOrigin(NamedTuple):
 
 
 def person_of(request: HttpRequest) -> User:
-    """The person who requests a page for signed-in people: LoginRequiredMiddleware let nobody else in."""
+    """The signed-in person of a request; LoginRequiredMiddleware has refused everybody else."""
     return cast("User", request.user)
 
 
@@ -56,7 +56,7 @@ def open_links() -> QuerySet[SignInLink]:
 
 
 def find_open_link(secret: str) -> SignInLink | None:
-    """The link that ``secret`` opens, with its person, or ``None`` for one that is unknown, used or too old."""
+    """The link of ``secret``, with its person, or ``None`` if it is unknown, used or too old."""
     return open_links().select_related("user").filter(secret_hash=hash_secret(secret)).first()
 
 
@@ -66,7 +66,7 @@ def find_link(secret: str) -> SignInLink | None:
 
 
 def explain_link(link: SignInLink | None) -> str:
-    """Why a link does not work any more, and who can send a new one. Shown only to somebody who has its secret."""
+    """Why a link no longer works, and who can send a new one. Shown only to a person who has its secret."""
     if link is None:
         return "There is no such link. Part of its address may be missing. Copy all of it."
     made = AuditEvent.objects.filter(action="account.sign_in_link.created", target=describe_target(link)).first()
@@ -82,7 +82,7 @@ def _write_day(at: datetime.datetime) -> str:
 
 
 def find_link_origins(users: Iterable[User]) -> dict[int, LinkOrigin]:
-    """Who sent each of these people the link that still works, and when, by her number. Two queries."""
+    """Who sent each of these people the link that still works, and when, by their ids. Two queries."""
     links = list(open_links().filter(user__in=users))
     made = AuditEvent.objects.filter(
         stream=SITE, action="account.sign_in_link.created", target__in=[describe_target(link) for link in links]
@@ -95,7 +95,7 @@ def find_link_origins(users: Iterable[User]) -> dict[int, LinkOrigin]:
 
 
 def find_token(secret: str) -> ApiToken | None:
-    """The API token of this secret, with its person, or ``None`` for one that is unknown, revoked or expired. One query."""
+    """The API token of this secret, with its person, or ``None`` if it is unknown, revoked or expired. One query."""
     tokens = living_tokens().select_related("user").filter(user__is_active=True)
     return tokens.filter(secret_hash=hash_secret(secret)).first()
 
@@ -106,7 +106,7 @@ def living_tokens() -> QuerySet[ApiToken]:
 
 
 def open_sessions() -> QuerySet[Session]:
-    """The sessions that are not over: neither too old nor unused for too long."""
+    """The open sessions: neither too old nor unused for too long."""
     now = timezone.now()
     idle = datetime.timedelta(hours=settings.SESSION_IDLE_HOURS)
     return Session.objects.filter(user__isnull=False, expire_date__gt=now, last_used_at__gt=now - idle)
@@ -125,7 +125,7 @@ def list_sessions(user: User, *, this: str | None) -> list[OpenSession]:
 
 
 def refer_to_session(key: str) -> str:
-    """What represents a session in an address."""
+    """The reference to a session in an address."""
     return hash_secret(key)[:REFERENCE_LENGTH]
 
 
@@ -140,12 +140,12 @@ def has_second_factor(user: AbstractBaseUser) -> bool:
 
 
 def find_sealed(authenticator: Authenticator) -> str:
-    """Where a second factor holds what is sealed: the secret of an app, or the seed of recovery codes."""
+    """The key of the encrypted value of a second factor: the secret of an app, or the seed of recovery codes."""
     return "secret" if authenticator.type == Authenticator.Type.TOTP else "seed"
 
 
 def find_broken_second_factors() -> list[str]:
-    """The names of people whose second factor FIELD_KEY does not open."""
+    """The names of people whose second factor FIELD_KEY cannot decrypt."""
     broken: set[str] = set()
     for authenticator in Authenticator.objects.select_related("user").order_by():
         try:
@@ -167,12 +167,12 @@ def list_people() -> list[User]:
 
 
 def sign_in_address(secret: str) -> str:
-    """The whole address of a sign-in link: built from BASE_URL, never from the host a request names."""
+    """The complete address of a sign-in link, built from BASE_URL and never from the host that a request names."""
     return f"{settings.BASE_URL}{reverse('accounts:use_link', args=[secret])}"
 
 
 def find_obstacles(user: User) -> list[str]:
-    """Why the account cannot be closed, with what to do; nothing when it can."""
+    """The reasons why the account cannot be closed, with what to do; empty if it can."""
     alone = (
         user.is_superuser and not User.objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk).exists()
     )
@@ -183,10 +183,10 @@ def find_obstacles(user: User) -> list[str]:
 
 
 def list_notes(user: User) -> list[str]:
-    """What the person who closes the account should know before."""
+    """What the person who closes the account should know first."""
     return [sentence for said in send(closing_reviewed, user=user) for sentence in said]
 
 
 def announce_closing(user: User, by: trail.Actor) -> None:
-    """Let every part do what it has to. Runs in the transaction that closes the account."""
+    """Notify every room. Runs in the transaction that closes the account."""
     send(account_closing, user=user, by=by)

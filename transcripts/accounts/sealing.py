@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 
 class SealBroken(Exception):
-    """FIELD_KEY does not open a seal."""
+    """FIELD_KEY cannot decrypt a value."""
 
 
 def seal(content: dict[str, str]) -> str:
-    """``content`` encrypted with the first key of FIELD_KEY. It says itself what it is for, so that one seal cannot take the
-    place of another."""
+    """``content`` encrypted with the first key of FIELD_KEY. It contains its purpose, so that one encrypted value cannot be used
+    in place of another."""
     return _open_box(tuple(settings.FIELD_KEYS)).encrypt(json.dumps(content).encode()).decode("ascii")
 
 
 def open_seal(sealed: str) -> dict[str, str]:
-    """What a seal holds, opened by any key of FIELD_KEY. Raises ``SealBroken``."""
+    """The content of an encrypted value, decrypted with any key of FIELD_KEY. Raises ``SealBroken``."""
     from cryptography.fernet import InvalidToken
 
     try:
@@ -37,14 +37,14 @@ def open_seal(sealed: str) -> dict[str, str]:
 
 @lru_cache(maxsize=4)
 def _open_box(keys: tuple[str, ...]) -> MultiFernet:
-    # Loaded with the first seal: many sites have none, and it takes a tenth of a web server's memory.
+    # Loaded on first use, because many sites have no encrypted values and it takes a tenth of a web server's memory.
     from cryptography.fernet import Fernet, MultiFernet
 
     return MultiFernet([Fernet(key) for key in keys])
 
 
 def make_secret() -> str:
-    """A new secret of 256 random bits, fit for an address or a header."""
+    """A new secret of 256 random bits, usable in an address or a header."""
     return secrets.token_urlsafe(32)
 
 

@@ -23,12 +23,12 @@ from transcripts.accounts import actions
 from transcripts.accounts.queries import person_of
 from transcripts.accounts.sealing import hash_secret
 
-# Longer than a code can be used: its own thirty seconds, and those before and after.
+# Longer than a code is valid: its own thirty seconds, and those before and after.
 MEMORY_SECONDS = 120
 
 
 class _Page:
-    """A form without placeholders, shown again with a status that says so."""
+    """A form without placeholders, shown again with an error status if it is invalid."""
 
     request: Any
 
@@ -51,7 +51,7 @@ def tidy_form(form: Form) -> Form:
 
 
 def find_status(form: Form) -> int:
-    """429 once there were too many wrong codes, else 422."""
+    """429 after too many wrong codes, otherwise 422."""
     was_tried_too_often = any(
         error.code in {"too_many_login_attempts", "rate_limited"}
         for errors in form.errors.as_data().values()
@@ -61,7 +61,7 @@ def find_status(form: Form) -> int:
 
 
 class _Once:
-    """A code of the app is taken once: allauth remembers it for thirty seconds, and one may come half a minute late."""
+    """Accepts each code only once: allauth remembers it for only thirty seconds, but codes may arrive half a minute late."""
 
     def clean_code(self) -> str:
         code: str = super().clean_code()  # type: ignore[misc]
@@ -73,7 +73,7 @@ class _Once:
 
 
 def _use_code(authenticator: Authenticator, code: str) -> bool:
-    """Remember that a code was used; whether it had not been before."""
+    """Record that a code was used; returns whether it was new."""
     digest = hash_secret(f"{authenticator.pk} {normalize_user_code(code)}")
     return bool(cache.add(f"used-code:{digest}", True, timeout=MEMORY_SECONDS))
 
@@ -126,7 +126,7 @@ class Activate(_Page, totp.ActivateTOTPView):  # type: ignore[misc]
         }
 
     def form_valid(self, form: Form) -> HttpResponse:
-        """Other sessions began without the second factor, so they end."""
+        """End the other sessions, because they began without the second factor."""
         user = person_of(self.request)
         with transaction.atomic():
             response: HttpResponse = super().form_valid(form)
@@ -139,7 +139,7 @@ class Activate(_Page, totp.ActivateTOTPView):  # type: ignore[misc]
 
 
 class Deactivate(_Page, totp.DeactivateTOTPView):  # type: ignore[misc]
-    """Do without a second factor."""
+    """Remove the second factor."""
 
     def form_valid(self, form: Form) -> HttpResponse:
         user = person_of(self.request)

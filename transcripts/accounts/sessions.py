@@ -1,6 +1,6 @@
-"""Sessions, their people and the messages to them, read on the way to every page.
+"""Sessions, their people and their messages, read for every page.
 
-A session ends when it was not used for SESSION_IDLE_HOURS, and SESSION_DAYS after its person signed in.
+A session ends after SESSION_IDLE_HOURS without use, and SESSION_DAYS after its person signed in.
 
 Django's own classes do the same through query sets, which take five times as long to build as a database to answer;
 that is a fifth of the time it takes to save a code (perf/saves.py). Writing and everything rare is left to them.
@@ -38,7 +38,7 @@ SELECT session_data, last_used_at < %s FROM accounts_session
 WHERE session_key = %s AND expire_date > %s AND last_used_at > %s
 """
 USED = "UPDATE accounts_session SET last_used_at = %s WHERE session_key = %s AND last_used_at < %s"
-# How late the time of the last use may be: to write it at each request would make each a write.
+# How late the time of the last use may be, because writing it at each request would make each request a write.
 LATENESS = datetime.timedelta(minutes=5)
 BEGAN, DEVICE = "began_at", "device"
 RIGHTS = ("may_start_studies", "may_invite")
@@ -50,7 +50,7 @@ PERSON_FIELDS = (
 )
 PERSON = f"SELECT {', '.join(PERSON_FIELDS)} FROM accounts_user WHERE id = %s"  # noqa: S608
 UNKNOWN_BROWSER = "an unknown browser"
-# In this order: a browser also names those that it claims to be compatible with.
+# In this order, because a browser also names those with which it claims to be compatible.
 BROWSERS = (
     ("Edg", "Edge"),
     ("OPR/", "Opera"),
@@ -78,7 +78,7 @@ class SessionStore(db.SessionStore):
     """A session in the database."""
 
     def decode(self, session_data: bytes | str) -> dict[str, Any]:
-        """What a session holds. Sessions change rarely, so each is unsigned and unpacked once."""
+        """The content of a session. Sessions change rarely, so each is verified and unpacked once."""
         return copy.deepcopy(_decode(session_data))
 
     @classmethod
@@ -86,7 +86,7 @@ class SessionStore(db.SessionStore):
         return Session
 
     def load(self) -> dict[str, Any]:
-        """What the session holds; nothing, and no key, when it is unknown or over."""
+        """The content of the session; empty, and without a key, if it is unknown or has ended."""
         now = timezone.now()
         at, late, idle = map(connection.ops.adapt_datetimefield_value, (now, now - LATENESS, now - find_idle_limit()))
         with connection.cursor() as cursor:
@@ -115,7 +115,7 @@ class SessionStore(db.SessionStore):
         )
 
     def get_expiry_age(self, **_: Any) -> int:
-        """How many seconds the session can still be used: its end stays where it is, however often it is stored."""
+        """The seconds for which the session can still be used; storing it again does not move its end."""
         now = timezone.now().timestamp()
         return max(0, int(self.get(BEGAN, now) + settings.SESSION_COOKIE_AGE - now))
 
@@ -125,14 +125,14 @@ class SessionStore(db.SessionStore):
 
     @classmethod
     def clear_expired(cls) -> None:
-        """Delete the sessions that are over."""
+        """Delete ended sessions."""
         now = timezone.now()
         Session.objects.filter(Q(expire_date__lt=now) | Q(last_used_at__lt=now - find_idle_limit())).delete()
 
 
 @contextlib.contextmanager
 def without_waiting() -> Iterator[None]:
-    """For what is noted on the way to a page: left out where SQLite lets others write, or where nothing can be written.
+    """For minor writes during a request, which are skipped if SQLite is busy with other writes, or cannot write.
 
     SQLite would wait for twenty seconds, and the page with it.
     """
@@ -155,7 +155,7 @@ def find_idle_limit() -> datetime.timedelta:
 
 
 def begin_session(*, request: HttpRequest) -> None:
-    """Note when, and in which browser, somebody signed in. Called when she does."""
+    """Store when, and in which browser, a person signed in. Called at sign-in."""
     request.session[BEGAN] = timezone.now().timestamp()
     request.session[DEVICE] = name_device(request.headers.get("User-Agent", ""))
 
@@ -166,7 +166,7 @@ def _decode(session_data: bytes | str) -> dict[str, Any]:
 
 
 class PersonBackend(AuthenticationBackend):  # type: ignore[misc]  # allauth has no types
-    """Signs people in as allauth does, and finds them again by one plain statement."""
+    """Signs people in as allauth does, and loads them by one plain statement."""
 
     def get_user(self, user_id: int) -> User | None:
         """The person of that number, or ``None`` for one that is unknown or switched off. Rare columns are deferred."""
@@ -183,13 +183,13 @@ class PersonBackend(AuthenticationBackend):  # type: ignore[misc]  # allauth has
 
 
 def _read_list(stored: object) -> list[str]:
-    """A list that a database gives out as text, or as such."""
+    """A list that a database returns as text, or as a list."""
     read = json.loads(stored) if isinstance(stored, str) else stored
     return read if isinstance(read, list) else []
 
 
 class _LazyCookie(CookieStorage):
-    """Messages in a cookie. Its signer is made where there is a message, and not in every request."""
+    """Messages in a cookie. Its signer is made only if there is a message, not in every request."""
 
     def __init__(self, request: HttpRequest) -> None:
         BaseStorage.__init__(self, request)
@@ -200,7 +200,7 @@ class _LazyCookie(CookieStorage):
 
 
 class MessageStorage(FallbackStorage):
-    """Messages in a cookie, and in the session what is too long for one: Django's own default."""
+    """Messages in a cookie or, if they are too long, in the session: Django's default."""
 
     storage_classes = (_LazyCookie, SessionStorage)
 
@@ -208,7 +208,7 @@ class MessageStorage(FallbackStorage):
 def name_device(user_agent: str) -> str:
     """The browser and the system that a header User-Agent names, such as "Firefox on Windows".
 
-    What is not recognised is not repeated: anybody can send any header.
+    Unknown values are not repeated, because anybody can send any header.
     """
     browser = next((name for mark, name in BROWSERS if mark in user_agent), UNKNOWN_BROWSER)
     system = next((name for mark, name in SYSTEMS if mark in user_agent), "")

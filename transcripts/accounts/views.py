@@ -38,7 +38,7 @@ DAY = 24 * 3600
 
 
 class SignIn(LoginView):  # type: ignore[misc]
-    """User name and password. A class, for allauth's is one."""
+    """User name and password. A class, because allauth's view is one."""
 
     form_class = SignInForm
 
@@ -52,7 +52,7 @@ class SignIn(LoginView):  # type: ignore[misc]
 
 
 class SignOut(LogoutView):  # type: ignore[misc]
-    """The end of a session. The browser also drops what another tab has prefetched (static/js/desk.js)."""
+    """Sign out. The browser also drops what another tab has prefetched (static/js/desk.js)."""
 
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
         response: HttpResponseBase = super().dispatch(request, *args, **kwargs)
@@ -80,7 +80,7 @@ class Reauthenticate(ReauthenticateView):  # type: ignore[misc]
 @login_not_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def use_link(request: HttpRequest, secret: str) -> HttpResponse:
-    """Offer to sign in (GET, so that a preview of the address spends nothing), or do it (POST)."""
+    """Offer to sign in (GET, so that a preview of the address does not use up the link), or do it (POST)."""
     if request.method == "POST":
         try:
             user = actions.use_sign_in_link(secret=secret)
@@ -186,7 +186,7 @@ def _count_ended(number: int) -> str:
 @reauthentication_required  # type: ignore[untyped-decorator]
 @require_http_methods(["GET", "HEAD", "POST"])
 def close_account(request: HttpRequest) -> HttpResponse:
-    """Close one's own account, after a look at what that means."""
+    """Close one's own account, after showing the effects."""
     user = queries.person_of(request)
     if request.method == "POST":
         try:
@@ -205,7 +205,7 @@ def close_account(request: HttpRequest) -> HttpResponse:
 @rate_limit(action="change_password")  # type: ignore[untyped-decorator]
 @require_http_methods(["GET", "HEAD", "POST"])
 def set_password(request: HttpRequest) -> HttpResponse:
-    """Set a first password, or a new one; the old one is asked for, unless a link proved who this is."""
+    """Set a first or a new password; the old one is required, unless a link has proved who this is."""
     user = queries.person_of(request)
     asks_for_old = user.has_usable_password() and not came_by_link(request, user)
     form_class = PasswordChangeForm if asks_for_old else SetPasswordForm
@@ -312,7 +312,7 @@ def close_account_of(request: HttpRequest, user_id: int) -> HttpResponse:
 @owner_view
 @require_POST
 def reopen_account(request: HttpRequest, user_id: int) -> HttpResponse:
-    """Let somebody in again."""
+    """Reopen a closed account."""
     person = find_person(user_id)
     with at_top(request):
         actions.reopen_account(user=person, by=queries.person_of(request))
@@ -326,13 +326,13 @@ def find_person(user_id: int) -> User:
 
 
 def _describe_closing(person: User) -> dict[str, object]:
-    """What to tell before an account is closed."""
+    """The effects of closing an account, shown before it is closed."""
     return {"obstacles": queries.find_obstacles(person), "notes": queries.list_notes(person)}
 
 
 @require_POST
 def dismiss_introduction(request: HttpRequest) -> HttpResponse:
-    """Show the introduction of a page no more. Without a script, the page is opened again."""
+    """Stop showing the introduction of a page. Without a script, the page is opened again."""
     with at_top(request):
         actions.dismiss_introduction(page=request.POST.get("page", ""), by=queries.person_of(request))
     if request.headers.get("HX-Request"):
@@ -341,14 +341,14 @@ def dismiss_introduction(request: HttpRequest) -> HttpResponse:
     is_ours = url_has_allowed_host_and_scheme(
         back, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
-    # An address that Django could take for the name of a route is none of ours.
+    # An address that Django could take for the name of a route is not one of ours.
     return redirect(back if is_ours and back.startswith("/") else "studies:list")
 
 
 @owner_view
 @require_POST
 def set_rights(request: HttpRequest, user_id: int) -> HttpResponse:
-    """Give or take the rights to start studies and to invite people; only what was changed on the page."""
+    """Grant or revoke the rights to start studies and to invite people; only those that were changed on the page."""
     user = find_person(user_id)
     wanted = {name: bool(request.POST.get(name)) for name in ("start_studies", "invite")}
     seen = {name: bool(request.POST.get(f"had_{name}")) for name in wanted}

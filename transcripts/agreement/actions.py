@@ -31,7 +31,7 @@ class ReadingsChanged(Refused):
 
 
 class Overtaken(Refused):
-    """Somebody else decided first; ``active`` is that decision, to be looked at before one decides again."""
+    """Somebody else decided first; ``active`` is that decision, which the person should read before she decides again."""
 
     def __init__(self, message: str, *, active: Adjudication | None) -> None:
         super().__init__(message)
@@ -39,7 +39,7 @@ class Overtaken(Refused):
 
 
 class UsedForAnother(Refused):
-    """An idempotency key came back with different content."""
+    """An idempotency key was used again with different content."""
 
 
 @transaction.atomic
@@ -57,13 +57,13 @@ def adjudicate(
     idempotency_key: UUID,
     by: User,
 ) -> Adjudication:
-    """Store the decision where blind readings differ; an earlier decision stays, superseded.
+    """Store a decision on differing blind readings; an earlier decision is kept as superseded.
 
     ``chosen_coder`` goes with the outcome that one reading is upheld, ``codes`` with the outcome that none of them does.
     ``shown`` is the fingerprint of the readings on which ``by`` decided, ``revision`` that of the decision she saw (0 for
-    none). Raises ``Refused`` of one kind or another; ``Overtaken`` carries the decision that was quicker.
+    none). Raises ``Refused`` or a subclass; ``Overtaken`` has the decision that was faster.
     """
-    # One decision about a sentence at a time, so that one sent twice at once finds what its twin stored.
+    # One decision about a sentence at a time, so that a request sent twice at once finds what the other stored.
     Sentence.objects.select_for_update(no_key=True).get(pk=sentence.pk)
     row = Adjudication(
         study=study,
@@ -95,7 +95,7 @@ def adjudicate(
 
 
 def read_readings(study: Study, family: CodeFamily, sentence: Sentence) -> Readings:
-    """The blind readings of a family at a sentence as they are now, in the order of A, B, C; empty without any."""
+    """The present blind readings of a family at a sentence, in the order of A, B, C."""
     from transcripts.agreement.label_tables import read_table
 
     table = read_table(study, Selection(family), interviews=[sentence.turn.interview_id])
@@ -118,7 +118,7 @@ def record_computation(*, study: Study, family: CodeFamily, reason: str, by: Use
 
 
 def _find_stored(row: Adjudication) -> Adjudication | None:
-    """The decision that an earlier sending of this request stored. Raises ``UsedForAnother`` when it said otherwise."""
+    """The decision that this request stored earlier. Raises ``UsedForAnother`` if that one was different."""
     stored = Adjudication.objects.filter(adjudicator=row.adjudicator, idempotency_key=row.idempotency_key).first()
     if stored is None:
         return None
@@ -130,7 +130,7 @@ def _find_stored(row: Adjudication) -> Adjudication | None:
 
 
 def _find_active(sentence: Sentence, family: CodeFamily, revision: int) -> Adjudication | None:
-    """The active decision. Raises ``Overtaken`` when it is not the one the person saw."""
+    """The active decision. Raises ``Overtaken`` if it is not the one that the person saw."""
     active = Adjudication.objects.filter(
         sentence=sentence, family_identifier=family.identifier, withdrawn_at__isnull=True
     ).first()
@@ -155,7 +155,7 @@ def _check_readings(readings: Readings, shown: str) -> None:
 
 
 def _check_verdict(family: CodeFamily, readings: Readings, row: Adjudication) -> None:
-    """Give the decision the codes that hold by it."""
+    """Check the decision and set its resulting codes."""
     if row.outcome not in Outcome.values:
         raise WrongInput("Choose a decision.", field="outcome")
     row.reason = check_text(
@@ -179,7 +179,7 @@ def _check_verdict(family: CodeFamily, readings: Readings, row: Adjudication) ->
 
 
 def _check_judge(study: Study, readings: Readings, by: User) -> bool:
-    """Whether ``by`` decides about a reading of her own, for want of anybody else."""
+    """Whether ``by`` decides about her own reading because nobody else can. Refuses it if somebody else can."""
     if by.pk not in readings:
         return False
     if others := queries.find_other_judges(study, list(readings)):

@@ -1,4 +1,4 @@
-"""What part of the readings one asks for, and what one decides about them."""
+"""Forms for selecting readings, and for deciding about them."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ CELLS = (
 
 
 class SelectionForm(forms.Form):
-    """One family, and what is kept of its readings. Sent by GET; nothing in it is needed.
+    """A family and the selection of its readings. Sent by GET; every field is optional.
 
-    ``is_of_figures``: the models come first, and all of them together last, for their figures are pooled only if one asks.
+    ``is_of_figures``: single models come first and all of them together last, because figures are pooled only on request.
     """
 
     family = forms.ChoiceField(label="Family", required=False)
@@ -70,7 +70,7 @@ class SelectionForm(forms.Form):
             self.add_error("last_version", "The last version comes before the first.")
 
     def read(self, *, usual: CodeFamily) -> Selection:
-        """What was asked for, once the form is valid; ``usual`` is the family when none was named."""
+        """The request, once the form is valid; ``usual`` is the default family."""
         data = self.cleaned_data
         model = data["model"]
         return Selection(
@@ -89,7 +89,7 @@ class SelectionForm(forms.Form):
 
 
 class UnitsForm(forms.Form):
-    """Which of the units that were decided by several: those of one code, two coders, one count."""
+    """A selection of the units that several coders decided: those of one code, two coders, one count."""
 
     code = forms.CharField(required=False, max_length=100)
     a = forms.IntegerField(required=False, min_value=1)
@@ -98,7 +98,7 @@ class UnitsForm(forms.Form):
 
 
 class ReasonForm(forms.Form):
-    """Why a coefficient is computed for a family that uses reflexive thematic analysis."""
+    """The reason for computing a coefficient for a family that uses reflexive thematic analysis."""
 
     reason = forms.CharField(
         label="Reason for computing it anyway",
@@ -137,7 +137,7 @@ class VerdictForm(OnceForm, RowForm):
         cast("forms.MultipleChoiceField", self.fields["codes"]).choices = list(codes)
 
     def read(self) -> dict[str, Any]:
-        """The decision as the action takes it, once the form is valid."""
+        """The arguments for the action, once the form is valid."""
         data = self.cleaned_data
         outcome, codes = data["outcome"], data["codes"] if data["outcome"] == Outcome.NEITHER else ()
         chosen = {"outcome": Outcome.ONE, "chosen_coder": int(outcome)} if outcome.isdecimal() else {"outcome": outcome}

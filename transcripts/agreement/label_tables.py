@@ -1,4 +1,4 @@
-"""Blind readings as tables of labels, cut down to what is looked at. Loads numpy; pages import this inside functions."""
+"""Blind readings as tables of labels, limited to a selection. Loads numpy, so pages import this inside functions."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from transcripts.studies.models import Study
 
 
 def read_table(study: Study, selection: Selection, *, interviews: Collection[int] | None = None) -> BlindTable:
-    """The blind readings of what is selected, or of those ``interviews`` of it, for the codes of the family as it is now.
+    """The blind readings of the selection, or of some ``interviews`` in it, for the present codes of the family.
 
-    Within a round an interview counts for the coders to whom it is assigned.
+    Within a round, an interview counts only for the coders to whom it is assigned.
     """
     if interviews is None:
         interviews = find_interviews(study, selection)
@@ -31,7 +31,7 @@ def read_table(study: Study, selection: Selection, *, interviews: Collection[int
 
 
 def make_label_table(table: BlindTable, names: Mapping[int, str]) -> LabelTable:
-    """What agreement is measured on; turns are the clusters."""
+    """The table from which agreement is computed; turns are the clusters."""
     _, clusters = np.unique(table.turn_ids, return_inverse=True)
     coders = tuple(names[coder] for coder in table.coders)
     return LabelTable(coders, table.codes, table.labels, table.decided, clusters.reshape(-1))
@@ -45,7 +45,8 @@ def count_uses(table: BlindTable) -> dict[str, int]:
 
 
 def count_turns(table: BlindTable) -> dict[str, int]:
-    """In how many turns somebody applied each code to a unit that two or more decided: what the code's figures rest on."""
+    """For each code, the number of turns in which somebody applied it to a unit that two or more decided, the basis of its
+    figures."""
     shared = table.decided.sum(axis=0) > 1
     applied = (table.labels & shared).any(axis=1)
     return {code: len(np.unique(table.turn_ids[row])) for code, row in zip(table.codes, applied, strict=True)}
@@ -63,7 +64,7 @@ def find_shared_interviews(table: BlindTable) -> set[int]:
 
 
 def keep_interviews(table: BlindTable, interview_ids: Collection[int]) -> BlindTable:
-    """The same table with what is read of these interviews only."""
+    """The same table with the readings of only these interviews."""
     kept = np.flatnonzero(np.isin(table.interview_ids, list(interview_ids)))
     return table._replace(
         unit_ids=table.unit_ids[kept],
@@ -96,7 +97,7 @@ def find_shared(table: BlindTable, code: str = "") -> list[int]:
 
 
 def _keep_coders(table: BlindTable, wanted: Collection[int]) -> BlindTable:
-    """The rows of these coders, or of all; without those who decided about nothing here."""
+    """The rows of these coders, or of all, without those who decided nothing here."""
     rows = [
         row for row, coder in enumerate(table.coders) if (not wanted or coder in wanted) and table.decided[row].any()
     ]
@@ -115,7 +116,7 @@ def _keep_assigned(table: BlindTable, selection: Selection) -> BlindTable:
 
 
 def _find_span(study: Study, selection: Selection) -> VersionSpan | None:
-    """The wanted versions, and when they were the ones people coded with."""
+    """The requested versions, and the period in which people coded with them."""
     if not selection.has_span:
         return None
     published = CodebookVersion.objects.filter(study=study, published_at__isnull=False).order_by("number")

@@ -1,4 +1,4 @@
-"""Disagreements between coders, and what was decided about them. Coders' own codings are never changed."""
+"""Decisions on disagreements between coders. Coders' own codings are never changed."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from transcripts.ui.typed_text import MAX_NOTE
 class Adjudication(models.Model):
     """What somebody decided about a disagreement on one sentence and code family, and why.
 
-    ``readings`` are the blind readings as they stood: [{coder, codes}], in the order in which they were shown as A, B,
-    C. ``codes`` are those that apply after the decision; empty where both readings are kept or the definition is at fault. A
-    later decision withdraws and supersedes this row; ``revision`` counts them, so that a change made meanwhile is noticed.
+    ``readings`` are the blind readings at the time: [{coder, codes}], in the order in which they were shown as A, B, C.
+    ``codes`` are those that apply after the decision; empty if both readings are kept or the definition is at fault. A later
+    decision withdraws and supersedes this row; ``revision`` counts them, so that a concurrent change is noticed.
     """
 
     class Outcome(models.TextChoices):

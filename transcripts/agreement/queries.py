@@ -1,4 +1,4 @@
-"""What is read for the pages of agreement: which readings are compared, their units, and what was decided about them."""
+"""Queries for the pages of agreement: the compared readings, their units, and the decisions about them."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 JUDGING_ROLES = [role.key for role in ROLES.values() if Permission.ADJUDICATE in role.permissions]
 SHORT_QUESTION = 280
-# How much of the turn is shown on either side of a sentence; the rest is a click away.
+# The part of the turn that is shown on either side of a sentence; the rest can be opened.
 NEAR_CHARACTERS = 320
 Place = tuple[int, dict[int, tuple[str, ...]]]
-"""A unit by its sentence, and what each coder read in it: the codes by the coder's number."""
+"""A unit by its sentence, and each coder's reading of it: the codes by the coder's id."""
 
 
 class Selection(NamedTuple):
-    """A family as the current codebook has it; what is ``None`` or empty leaves nothing out.
+    """A family of the current codebook and the filters; ``None`` and empty values do not filter.
 
     ``model`` "" is the label of interviews whose model is not known.
     """
@@ -52,7 +52,7 @@ class Selection(NamedTuple):
 
 
 def find_interviews(study: Study, selection: Selection) -> list[int] | None:
-    """The numbers of the interviews that are looked at; ``None`` for all of the study."""
+    """The ids of the selected interviews; ``None`` for all of the study."""
     interviews = study.interviews.order_by("pk")
     if selection.model is None and selection.round is None:
         return None
@@ -91,7 +91,7 @@ def list_versions(sentence: Sentence, family: str) -> list[Adjudication]:
 
 
 def find_other_judges(study: Study, coders: Collection[int]) -> list[User]:
-    """Members who may adjudicate and are none of these coders, by name."""
+    """Members who may adjudicate and are not among these coders, by name."""
     members = Membership.objects.filter(study=study, user__is_active=True)
     memberships = members.filter(role__in=JUDGING_ROLES).exclude(user__in=coders)
     return [each.user for each in memberships.select_related("user").order_by("user__username")]
@@ -99,10 +99,9 @@ def find_other_judges(study: Study, coders: Collection[int]) -> list[User]:
 
 @dataclass
 class Item:
-    """A unit as a page shows it. ``before`` and ``after`` are the rest of the turn around the sentence.
+    """A unit for display. ``before`` and ``after`` are the rest of the turn around the sentence.
 
-    ``readings`` are what the templates show of each: the coder, her letter, her codes, and whether the
-    reading is the viewer's own.
+    ``readings`` have the coder, her letter, her codes, and whether the reading is the viewer's own.
     """
 
     sentence: Sentence
@@ -144,12 +143,12 @@ class Item:
 
     @property
     def lettered_readings(self) -> list[dict[str, Any]]:
-        """Equal readings once, each with the letters of those who made it."""
+        """Distinct readings, each with the letters of its coders."""
         return _group_readings(self.readings, name=lambda reading: reading["letter"])
 
     @property
     def named_readings(self) -> list[dict[str, Any]]:
-        """Equal readings once, each with the names of those who made it."""
+        """Distinct readings, each with the names of its coders."""
         ordered = sorted(self.readings, key=lambda reading: reading["coder"].username)
         return _group_readings(ordered, name=lambda reading: reading["coder"].username)
 
@@ -192,7 +191,7 @@ def list_places(table: BlindTable, places: Iterable[int]) -> list[Place]:
 
 
 def read_items(family: CodeFamily, places: Sequence[Place], *, viewer: User) -> list[Item]:
-    """What a page shows of these units, in their order: six queries, whatever their number."""
+    """The displayed data of these units, in their order: six queries for any number of units."""
     rows = Sentence.objects.select_related("turn__interview").in_bulk([sentence_id for sentence_id, _ in places])
     sentences = [rows[sentence_id] for sentence_id, _ in places]
     coders = User.objects.in_bulk({coder for _, readings in places for coder in readings})
@@ -228,7 +227,7 @@ def _show_code(code: Code | None, identifier: str, given: tuple[str, str, str]) 
 
 
 def _cut(sentence: Sentence, unit: str) -> tuple[str, str, str]:
-    """The turn as what comes before, the unit's own words, and what comes after. An interview shows none of itself."""
+    """The turn divided into the part before, the unit's own words, and the part after. An interview shows no text."""
     text = sentence.turn.text
     if unit == CodeFamily.Unit.SENTENCE:
         return text[: sentence.start], text[sentence.start : sentence.end], text[sentence.end :]

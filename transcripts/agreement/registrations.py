@@ -12,7 +12,7 @@ from transcripts.studies.roles import ROLES, Permission
 
 
 def read_agreement(request: StudyRequest) -> Mapping[str, object] | None:
-    """A place that the browser fills: measuring takes longer than all the rest of the overview."""
+    """A place that the browser fills later, because measuring takes longer than the rest of the overview."""
     if Permission.SEE_ALL_CODINGS not in request.role.permissions or not has_two_coders(request.study):
         return None
     methods = read_methods(request.study)
@@ -21,7 +21,7 @@ def read_agreement(request: StudyRequest) -> Mapping[str, object] | None:
 
 
 def has_two_coders(study: Study) -> bool:
-    """Whether at least two people could be compared: who may code, and who has coded, also if she has left since."""
+    """Whether at least two people could be compared: people who may code, or have coded even if they have left since."""
     may = study.memberships.filter(
         role__in=[role.key for role in ROLES.values() if Permission.CODE in role.permissions]
     )

@@ -1,4 +1,4 @@
-"""Agreement as its page and its file show it: the same figures, from one place."""
+"""The figures of agreement for its page and its file, computed in one place."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SETS = {
     "mean_jaccard_excluding_empty": "The same without units to which neither applied a code",
     "exact_match": "Share of units with exactly the same codes",
 }
-# What a file rests on, in each of its rows.
+# The basis of a file, repeated in each of its rows.
 BASIS = (
     *(
         *declare(str, "family blinding"),
@@ -136,8 +136,8 @@ def draw_rows(rows: Sequence[Mapping[str, Any]], *, family: str, units: str, cod
 
 
 def describe_basis(selection: Selection, table: BlindTable, agreement: Agreement, *, hidden: int) -> dict[str, object]:
-    """What the figures of a table rest on, by the names of ``BASIS``. ``hidden``: how many interviews are left out because the
-    person has not unblinded them."""
+    """The basis of the figures in a table, by the names of ``BASIS``. ``hidden``: the number of interviews that are left out
+    because the person has not unblinded them."""
     shared = table.decided.sum(axis=0) > 1
     return {
         "family": selection.family.identifier,
@@ -157,7 +157,7 @@ def describe_basis(selection: Selection, table: BlindTable, agreement: Agreement
 
 
 def caption_basis(basis: Mapping[str, object]) -> str:
-    """What the figures rest on, as the end of a caption, with what the marks say."""
+    """The basis of the figures and the meaning of the marks, as the end of a caption."""
     told = (
         f"{name.replace('_', ' ')} {write_basis(value)}" for name, value in basis.items() if value not in ("", None)
     )
@@ -169,14 +169,14 @@ def write_basis(value: object) -> str:
 
 
 class Measured(NamedTuple):
-    """What the file of agreement is made of: the rows of the page, and what they rest on by the names of ``BASIS``."""
+    """The data of the file of agreement: the rows of the page, and their basis by the names of ``BASIS``."""
 
     rows: Sequence[Mapping[str, Any]]
     basis: Mapping[str, object]
 
 
 def _read_rows(measured: Measured) -> Iterator[TableRow]:
-    """For each code a row of everybody, and one for each pair of coders, each with the basis."""
+    """For each code a row for all coders, and one for each pair of coders, each with the basis."""
     for row in measured.rows:
         figures: CodeAgreement = row["figures"]
         name = {"code_id": row["code"].identifier, "code": row["code"].name}

@@ -1,6 +1,6 @@
-"""Pages of agreement: coders compared by code, the units in every count, disagreements, and what was decided about them.
+"""Pages of agreement: coders compared by code, the units in every count, disagreements, and the decisions about them.
 
-A page says what was asked for, and which readings of it somebody may see: if she codes, those she has unblinded.
+A page states the request, and which of its readings the person may see: if she codes, those she has unblinded.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ Method = MethodChoice.Method
 
 
 class PageRequest:
-    """What a page was asked for. ``selection`` is ``None`` where the form is wrong, or no codebook is published.
+    """The request of a page. ``selection`` is ``None`` if the form is invalid or no codebook is published.
 
-    Without a family named it is the first one with a method of ``prefer``, or the first of all. ``is_of_figures``: see the form.
+    The default family is the first one with a method in ``prefer``, or else the first. ``is_of_figures``: see the form.
     """
 
     def __init__(
@@ -62,11 +62,11 @@ class PageRequest:
 
     @property
     def is_model_asked(self) -> bool:
-        """Whether a model was named, or all of them together."""
+        """Whether a model, or all models together, were requested."""
         return bool(self.form.cleaned_data.get("model"))
 
     def choose_model(self, label: str) -> None:
-        """Go on as if this model had been named."""
+        """Continue as if this model had been requested."""
         if self.selection is not None:
             self._data["model"] = label or NOT_KNOWN
             self.selection = self.selection._replace(model=label)
@@ -91,16 +91,16 @@ class PageRequest:
 
     @property
     def query(self) -> str:
-        """The same as the part of an address after the question mark."""
+        """The same as a query string."""
         return urlencode(self.fields)
 
 
 class VisibleReadings:
-    """The readings of what is selected, or of its interviews ``within``, as far as this person may see them now.
+    """The readings of the selection, or of its interviews ``within``, that this person may see now.
 
-    ``shared``: the number of interviews in which two or more decided; ``blinded``: those of them that she would have to
-    unblind to see more. Who does not see every coding sees, of families whose method allows it, interviews whose rounds
-    are locked.
+    ``shared``: the number of interviews in which two or more decided; ``blinded``: those of them that she would have to unblind
+    to see more. A person whose role does not see every coding sees interviews whose rounds are locked, in families whose method
+    allows it.
     """
 
     def __init__(self, viewer: Viewer, selection: Selection, *, within: Collection[int] | None = None) -> None:
@@ -120,21 +120,21 @@ class VisibleReadings:
 
     @property
     def seen(self) -> int:
-        """How many of the shared interviews she sees."""
+        """The number of shared interviews that she sees."""
         return self.shared - len(self.blinded)
 
     @property
     def is_hidden(self) -> bool:
-        """Whether there is something to see and she sees nothing of it."""
+        """Whether there are shared interviews and she sees none of them."""
         return bool(self.blinded) and not self.seen
 
 
 class MeasuredReadings(VisibleReadings):
-    """The visible readings that figures are of. Where no model was asked for and there are several, they are those of the one with
-    most units that two or more decided, which the request then names.
+    """The visible readings for the figures. If no model was requested and there are several, they are those of the model with
+    most units that two or more decided, which is then set in the request.
 
-    ``models``: how many such units each has. ``every``: the readings of every model, of which ``offered`` are the interviews that
-    she may unblind.
+    ``models``: the number of such units of each model. ``every``: the readings of every model, of which ``offered`` are the
+    interviews that she may unblind.
     """
 
     def __init__(self, viewer: Viewer, page_request: PageRequest) -> None:
@@ -161,13 +161,13 @@ class MeasuredReadings(VisibleReadings):
             self.table = keep_interviews(self.table, of_model)
 
     def name_models(self) -> str:
-        """Of which models the figures are, in words."""
+        """The models of the figures, in words."""
         names = [label or "a model that is not known" for label in self.models]
         return names[0] if len(names) == 1 else f"{len(names)} models together" if names else ""
 
 
 def is_for_coders(method: str) -> bool:
-    """Whether coders may see, once a round is locked, what colleagues read: not where reliability is claimed."""
+    """Whether coders may see colleagues' readings once a round is locked: not if reliability is claimed."""
     return method != Method.RELIABILITY
 
 
@@ -176,11 +176,11 @@ ITEMS_PER_PAGE = 20
 
 
 class Queue:
-    """The disagreements somebody may see, in the order of the text, and what was decided about them.
+    """The disagreements that a person may see, in the order of the text, and the decisions about them.
 
-    ``places`` are places of the table. Readings are looked up one by one, for a large study has tens of thousands.
-    ``decided``: the places where a decision is active, on the readings as they are. ``within`` keeps some interviews;
-    ``visible`` has been read already.
+    ``places`` are positions in the table. Readings are looked up one by one, because a large study has tens of thousands.
+    ``decided``: the places with an active decision on the present readings. ``within`` limits the interviews; ``visible`` are
+    readings that are already loaded.
     """
 
     def __init__(
@@ -228,7 +228,7 @@ class Queue:
         return row is not None and row.readings == list_stored(self.list_readings(place))
 
     def find_next(self, after: int | None) -> int | None:
-        """The next open place after one, going on from the beginning; its sentence is given by ``name``."""
+        """The next open place after one, continuing at the beginning; ``name`` gives its sentence."""
         start = self.places.index(after) + 1 if after is not None else 0
         around = self.places[start:] + self.places[:start]
         return next((place for place in around if place != after and place not in self.decided), None)
@@ -253,7 +253,7 @@ def show_queue(request: StudyRequest) -> HttpResponse:
 @require_POST
 @study_view(Permission.ADJUDICATE)
 def adjudicate(request: StudyRequest) -> HttpResponse:
-    """Decide about one item and go on to the next. Only the interview of the item is read, unless it is shown again."""
+    """Decide one item and go to the next. Only the interview of the item is read, unless it is shown again."""
     page_request = PageRequest(request.study, request.POST, prefer=NOT_REFLEXIVE)
     at = find_number(request.POST.get("at", ""))
     if page_request.selection is None or page_request.method == Method.REFLEXIVE or at is None:
@@ -293,7 +293,7 @@ def _find_sentence(request: StudyRequest, sentence_id: int) -> Sentence | None:
 def _show_again(
     request: StudyRequest, page_request: PageRequest, at: int, form: VerdictForm | None, *, status: int
 ) -> HttpResponse:
-    """The item with what was typed; without ``form``, what was typed in one to be sent about what is there now."""
+    """The item with the input; without ``form``, the input in a new form that is based on the present readings."""
     assert page_request.selection is not None  # noqa: S101 - something was decided about it
     queue = Queue(request, page_request.selection)
     place = queue.find(at)
@@ -330,7 +330,7 @@ def _render(
 
 
 def _offer(request: StudyRequest, page_request: PageRequest, queue: Queue | None) -> UnblindingForm | None:
-    """The notice; the page may answer a form, so the way back is the queue's own address."""
+    """The unblinding notice; the page may answer a form, so it leads back to the queue's own address."""
     if queue is None:
         return None
     back = f"{reverse('agreement:queue', args=[request.study.slug])}?{page_request.query}"
@@ -364,7 +364,7 @@ def _describe(
 
 
 def _show_decision(row: Adjudication, names: dict[str, str]) -> dict[str, Any]:
-    """A decision, with the letter of the reading it chose, if any, and with the current names of its codes."""
+    """A decision, with the letter of the chosen reading, if any, and the current names of its codes."""
     coders = [reading["coder"] for reading in row.readings]
     letter = name_letter(coders.index(row.chosen_coder_id)) if row.chosen_coder_id in coders else ""
     return {"row": row, "letter": letter, "codes": [names.get(code, code) for code in row.codes]}
@@ -414,7 +414,7 @@ UNITS_PER_PAGE = 25
 @require_safe
 @study_view(Permission.SEE_ALL_CODINGS)
 def show_table(request: StudyRequest) -> HttpResponse:
-    """Agreement on one family; of a family that uses reflexive thematic analysis, why there is none."""
+    """Agreement on one family or, if it uses reflexive thematic analysis, why there is none."""
     page_request = PageRequest(request.study, request.GET, prefer=NOT_REFLEXIVE, is_of_figures=True)
     return _render_table(request, page_request)
 
@@ -426,7 +426,7 @@ def show_so_far(request: StudyRequest) -> HttpResponse:
     page_request = PageRequest(request.study, QueryDict(), prefer=NOT_REFLEXIVE, is_of_figures=True)
     context: dict[str, object] = {"page_request": page_request}
     if page_request.selection is not None and page_request.method != Method.REFLEXIVE:
-        # What is left to adjudicate is of all models; figures are of one.
+        # The count of open adjudications covers all models; the figures cover one.
         selection, context["every_model"] = page_request.selection, page_request.query
         context["visible"] = visible = MeasuredReadings(get_viewer(request), page_request)
         if not visible.is_hidden:
@@ -493,7 +493,7 @@ def download(request: StudyRequest) -> HttpResponse:
 @require_safe
 @study_view(Permission.SEE_ALL_CODINGS)
 def list_units(request: StudyRequest) -> HttpResponse:
-    """The units in a count: their words, and what each coder read in them."""
+    """The units in a count: their words, and each coder's reading."""
     page_request, form = PageRequest(request.study, request.GET, prefer=NOT_REFLEXIVE), UnitsForm(request.GET)
     if page_request.selection is None or not form.is_valid():
         return render(request, "agreement/units.html", {"page_request": page_request, "form": form}, status=422)
@@ -538,7 +538,7 @@ def _draw(
 
 
 def _ask_to_unblind(request: StudyRequest, page_request: PageRequest, visible: MeasuredReadings) -> HttpResponse:
-    """No figures, for those of a table without a reading would say that nobody decided anything."""
+    """Show the notice and no figures, because figures of an empty table would say that nobody decided anything."""
     messages.error(request, "All these readings are hidden from you. Unblind the interviews first.")
     return _render_table(request, page_request, visible=visible, status=409)
 

@@ -1,4 +1,4 @@
-"""From codes to themes, with the reflexive record: phases, their artefacts, and who is reading."""
+"""Themes built from codes, and the reflexive record: phases, their results, and positionality statements."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transcripts.ui.typed_text import MAX_NOTE, MAX_REASON, MAX_TEXT
 class Theme(models.Model):
     """A pattern of meaning made of codes. Its name and codes are in its versions.
 
-    ``came_from`` are the themes it was merged or split from.
+    ``came_from`` are the themes from which it was merged or split.
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="themes")
@@ -93,7 +93,7 @@ class ThemeVersion(models.Model):
 
 
 class ThemeQuote(models.Model):
-    """A sentence that speaks for a theme or against it. ``edited_text`` is the quotation with its edits marked."""
+    """A sentence that supports or contradicts a theme. ``edited_text`` is the quotation with its edits marked."""
 
     class Side(models.TextChoices):
         FOR = "for", "For"
@@ -136,7 +136,7 @@ class ThemeQuote(models.Model):
 
 
 class PhaseEntry(models.Model):
-    """Something made in one of the six phases of reflexive thematic analysis. Phases are revisited, never gates."""
+    """A note from one of the six phases of reflexive thematic analysis. Phases can be revisited in any order."""
 
     class Phase(models.IntegerChoices):
         FAMILIARISATION = 1, "Familiarisation"
@@ -170,7 +170,7 @@ class PhaseEntry(models.Model):
 
 
 class PositionalityStatement(models.Model):
-    """What one coder says she brings to the reading; dated, in her own words, never required."""
+    """What one coder brings to the reading, in her own words; dated, never required."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="positionality_statements")
     author = models.ForeignKey(

@@ -1,1 +1,1 @@
-"""Who did what, when: an append-only record, the lowest room of the house."""
+"""Who did what, when: an append-only record, in the lowest room."""

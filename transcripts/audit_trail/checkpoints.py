@@ -1,4 +1,4 @@
-"""Checkpoints of the trail: signed statements of how far every stream had come, to be kept where its database is not.
+"""Checkpoints of the trail: signed records of the last event in every stream, to be stored apart from its database.
 
 One command writes them into a folder, and another compares them with the database.
 """
@@ -22,15 +22,15 @@ from transcripts.audit_trail.trail import format_time
 
 FORMAT = "auditapp.checkpoint.1"
 Heads = Mapping[str, tuple[int, str]]
-"""Of each stream the sequence number and the hash of its last event."""
+"""For each stream, the sequence number and the hash of its last event."""
 
 
 class BadKey(ValueError):
-    """A sentence about a key that cannot be used."""
+    """A key cannot be used; the message says why."""
 
 
 class BadCheckpoint(ValueError):
-    """A sentence about a checkpoint that cannot be believed."""
+    """A checkpoint is not valid; the message says why."""
 
 
 def read_private_key(data: bytes) -> Ed25519PrivateKey:
@@ -56,14 +56,15 @@ def read_public_key(data: bytes) -> Ed25519PublicKey:
 
 
 def write_checkpoint(heads: Heads, *, at: str, previous: str, key: Ed25519PrivateKey) -> str:
-    """One line of JSON. ``at`` is ISO 8601 in UTC; ``previous`` the hash of the checkpoint before ("": the first)."""
+    """A checkpoint as one line of JSON. ``at`` is ISO 8601 in UTC; ``previous`` the hash of the one before ("" for the first)."""
     streams = {stream: list(head) for stream, head in sorted(heads.items())}
     content: dict[str, object] = {"format": FORMAT, "at": at, "previous": previous, "streams": streams}
     return json.dumps({**content, "signature": key.sign(_write_canonically(content)).hex()}, sort_keys=True) + "\n"
 
 
 def read_checkpoint(text: str, key: Ed25519PublicKey) -> tuple[str, str, Heads]:
-    """Time, hash of the checkpoint before, and the heads. Raises ``BadCheckpoint`` unless ``key`` belongs to its signature."""
+    """Read the time, the hash of the checkpoint before, and the heads. Raises ``BadCheckpoint`` unless its signature fits
+    ``key``."""
     try:
         content: dict[str, Any] = json.loads(text)
         signature = bytes.fromhex(content.pop("signature"))
@@ -83,7 +84,7 @@ def read_checkpoint(text: str, key: Ed25519PublicKey) -> tuple[str, str, Heads]:
 
 
 def hash_checkpoint(text: str) -> str:
-    """What the next checkpoint repeats, so that one in between cannot be left out."""
+    """The hash that the next checkpoint contains, so that none in between can be removed unnoticed."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -96,7 +97,7 @@ PATTERN = "checkpoint-*.json"
 
 
 def add_checkpoint(folder: Path, key: Ed25519PrivateKey) -> Path:
-    """Write the next checkpoint into ``folder``: the whole file or none. Raises ``OSError``."""
+    """Write the next checkpoint to ``folder``, completely or not at all. Raises ``OSError``."""
     before = list_checkpoints(folder)
     previous = hash_checkpoint(before[-1].read_text(encoding="utf-8")) if before else ""
     heads = {head.stream: (head.sequence, head.hash) for head in AuditHead.objects.filter(sequence__gt=0)}
@@ -114,7 +115,7 @@ def add_checkpoint(folder: Path, key: Ed25519PrivateKey) -> Path:
 
 
 def compare_with_checkpoints(folder: Path, key: Ed25519PublicKey) -> Iterator[str]:
-    """What speaks against the trail in the database or against the checkpoints, a sentence each; nothing where all agree."""
+    """The contradictions between the trail in the database and the checkpoints, as sentences; empty if all agree."""
     previous, number = "", 0
     for path in list_checkpoints(folder):
         text = path.read_text(encoding="utf-8")
@@ -154,6 +155,6 @@ def _compare(name: str, at: str, heads: Heads) -> Iterator[str]:
     for stream, (sequence, digest) in heads.items():
         stored = found.get((stream, sequence))
         if stored is None:
-            yield f"{name} of {at} knows event {sequence} of {stream}, which is no longer there."
+            yield f"{name} of {at} includes event {sequence} of {stream}, which is no longer there."
         elif stored != digest:
             yield f"{name} of {at} has another hash for event {sequence} of {stream}: events up to it were rewritten."

@@ -1,4 +1,4 @@
-"""The audit trail: append-only, hash-chained per stream, and tied to nothing it reports on."""
+"""The audit trail: append-only, hash-chained per stream, and without foreign keys to what it records."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.db import models
 
 
 class AuditEvent(models.Model):
-    """One thing somebody did, in the order it was done. No foreign keys: the trail outlives what it records.
+    """One act of a person, in order. It has no foreign keys, because the trail must outlive what it records.
 
     Database triggers refuse UPDATE and DELETE (its first migration); ``hash`` covers the row and the hash before it.
     """
@@ -37,9 +37,9 @@ class AuditEvent(models.Model):
 
 
 class AuditText(models.Model):
-    """What somebody typed, kept apart from its event, which has ``hash``, SHA-256 over ``salt`` and ``content`` (trail.py).
+    """Typed text, stored apart from its event, which has only ``hash``, SHA-256 over ``salt`` and ``content`` (trail.py).
 
-    Database triggers let a row be added, and emptied when its text is erased; nothing else.
+    Database triggers allow only adding a row, and emptying it when its text is erased.
     """
 
     hash = models.CharField(max_length=64, primary_key=True)

@@ -1,4 +1,4 @@
-"""The hash chain, in plain Python: an outsider can verify an exported trail with this file alone."""
+"""The hash chain, in plain Python, so that anybody can verify an exported trail with this file alone."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Link(NamedTuple):
 
 
 Entry = tuple[Link, str, str]
-"""An event as stored: its content, the hash of the event before it, and its own."""
+"""A stored event: its content, the hash of the previous event, and its own hash."""
 
 
 def hash_link(link: Link, previous_hash: str) -> str:
@@ -37,10 +37,10 @@ def hash_link(link: Link, previous_hash: str) -> str:
 
 
 def hash_written(link: Link, details: str, previous_hash: str) -> str:
-    """``hash_link`` where ``details`` are written as canonical JSON already; those of ``link`` are not looked at.
+    """``hash_link`` for ``details`` that are already canonical JSON; those of ``link`` are ignored.
 
-    Safe for text that a database hands out: the other values are written here and end where a JSON text ends, so no other
-    event has the same content.
+    This is safe for text from a database: the other values are written here and end where a JSON text ends, so no other event
+    can have the same content.
     """
     stream, sequence, at, actor_id, actor_name, action, target, _ = link
     words = ",".join(map(write_text, (at, actor_id, actor_name, action, target)))
@@ -49,7 +49,7 @@ def hash_written(link: Link, details: str, previous_hash: str) -> str:
 
 
 def fits(link: Link, stored_hash: str, previous_hash: str) -> bool:
-    """Whether an event has the hash that is stored with it. Details that are text are JSON, canonical or not."""
+    """Whether an event matches its stored hash. Details that are text are JSON, canonical or not."""
     if not isinstance(link.details, str):
         return hash_link(link, previous_hash) == stored_hash
     if hash_written(link, link.details, previous_hash) == stored_hash:
@@ -62,10 +62,10 @@ def fits(link: Link, stored_hash: str, previous_hash: str) -> bool:
 
 
 def find_break(entries: Iterable[Entry]) -> int | None:
-    """Sequence number of the first event of one stream that does not fit the chain, or ``None`` when all fit.
+    """The sequence number of the first event in one stream that does not fit the chain, or ``None`` if all fit.
 
-    Entries come in order. A changed, missing, inserted or swapped event is a break; a cut tail is not visible here
-    (the stored head, or a checkpoint kept elsewhere, shows it).
+    Entries must be in order. A changed, missing, inserted or swapped event is a break; a removed end is not detected here (the
+    stored head, or a checkpoint stored elsewhere, shows it).
     """
     previous_hash, expected = "", 1
     for link, stored_previous, stored_hash in entries:

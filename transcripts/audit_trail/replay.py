@@ -1,7 +1,7 @@
 """Rebuilding evidence from the trail, and comparing it with the tables.
 
-Events come in the order of their streams, rows are compared in the order of their keys: a temporary database on disk,
-which belongs to this process alone, sorts what events say of rows. So memory does not grow with the trail.
+Events are read in the order of their streams, but rows are compared in the order of their keys: a temporary database on disk,
+used only by this process, sorts the events' changes of rows, so that memory does not grow with the trail.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SORTED = "SELECT row, stream, sequence, change FROM change WHERE label = ? ORDER
 
 
 class Difference(NamedTuple):
-    """A row, a column of it ("" for the row as a whole), and what trail and table say. Of a text only its length is given."""
+    """A row, one of its columns ("" for the whole row), and what trail and table say. For a text only its length is given."""
 
     row: str
     column: str
@@ -51,16 +51,16 @@ class Difference(NamedTuple):
 
 @dataclass
 class Rebuilt:
-    """What the trail says of one row in the end."""
+    """The final state of one row according to the trail."""
 
     stream: str
     columns: dict[str, object] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
-    # Complete: made by an event that says everything. Found: what the upgrade to such events found. Neither: older.
+    # Complete: made by an event with all values. Found: existed at the upgrade to such events. Neither: older.
     kind: str = "old"
 
     def apply(self, change: dict[str, Any]) -> None:
-        """Take up the next thing that an event says of the row."""
+        """Apply the next change that an event records for the row."""
         if "old" in change:
             self.columns |= {name: value for name, value in change["old"].items() if name not in self.columns}
             return
@@ -73,17 +73,17 @@ class Rebuilt:
 
 @dataclass
 class Comparison:
-    """What was compared, and what differed."""
+    """The compared rows, and the differences."""
 
     differences: list[Difference] = field(default_factory=list)
-    # How many further ones there are, not named: a table without its trail would not fit into memory.
+    # The number of further, unnamed differences: a table without its trail would not fit into memory.
     more: int = 0
     # By model: rows made by complete events, rows found at the upgrade, rows that only an older event describes.
     counts: dict[str, Counter[str]] = field(default_factory=dict)
     erased: int = 0
 
     def add(self, difference: Difference) -> None:
-        """Name a difference, or count it where very many are named."""
+        """Add a difference, or only count it if very many have been added."""
         if len(self.differences) < MOST_NAMED:
             self.differences.append(difference)
         else:
@@ -93,14 +93,14 @@ class Comparison:
 def compare_rows(streams: Sequence[str], *, study_id: int | None = None) -> Comparison:
     """Rebuild every recorded row from the events of ``streams`` and compare it with its table, or with those of one study.
 
-    What somebody does meanwhile is no difference: a row that later events speak of is left out.
+    Concurrent acts are not differences: rows with later events are left out.
     """
     comparison = Comparison()
     models = list_recorded()
     with closing(sqlite3.connect("")) as sorter:
         sorter.execute("CREATE TABLE change (number INTEGER PRIMARY KEY, label, row, stream, sequence, change)")
         erased: set[str] = set()
-        # The site's last: an event there may name a row, which the stream of its study made.
+        # The site's stream last, because its events may name rows that the stream of a study made.
         in_order = sorted(streams, key=lambda stream: stream == SITE)
         ends = {stream: _sort(sorter, stream, models, erased) for stream in in_order}
         sorter.execute("CREATE INDEX by_row ON change (label, row, number)")
@@ -120,7 +120,7 @@ def compare_rows(streams: Sequence[str], *, study_id: int | None = None) -> Comp
 
 
 def _sort(sorter: sqlite3.Connection, stream: str, models: Sequence[RecordedModel], erased: set[str]) -> int:
-    """Put what the events of a stream say of rows into the sorter; returns the last sequence number read."""
+    """Put the changes of rows in the events of a stream into the sorter; returns the last sequence number read."""
     names = {recorded.label: recorded.columns.keys() - {"withdrawn_at", "superseded_by"} for recorded in models}
     last, waiting = 0, list[tuple[object, ...]]()
     for link, _, _ in read_entries(stream):
@@ -143,9 +143,9 @@ def _add(sorter: sqlite3.Connection, waiting: list[tuple[object, ...]]) -> None:
 def _list_changes(
     action: str, target: str, details: str, names: dict[str, Any], erased: set[str]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The rows that an event speaks of. One from before events described rows describes its target, as far as it goes."""
+    """The changes of rows in an event. An event from before events recorded rows describes its target only in part."""
     label = target.partition(":")[0]
-    # Most events speak of no row: parsing them would take longer than all the rest.
+    # Most events have no rows, and parsing them would take longer than all the rest.
     if '"rows":' not in details and label not in names and action != ERASURE:
         return
     content = json.loads(details)
@@ -159,7 +159,7 @@ def _list_changes(
 
 
 def _rebuild(sorter: sqlite3.Connection, recorded: RecordedModel) -> Iterator[tuple[int, Rebuilt]]:
-    """The rows of a model as the trail has them, by key."""
+    """The rows of a model according to the trail, by key."""
     key, row = 0, None
     for found, stream, _, change in sorter.execute(SORTED, [recorded.label]):
         if row is None or found != key:
@@ -172,11 +172,11 @@ def _rebuild(sorter: sqlite3.Connection, recorded: RecordedModel) -> Iterator[tu
 
 
 def _read_table(recorded: RecordedModel, study_id: int | None) -> Iterator[tuple[int, tuple[Any, ...]]]:
-    """The rows of a model as its table has them, by key: the study's stream, columns and texts."""
+    """The rows of a model in its table, by key: the study's stream, columns and texts."""
     names = [recorded.study, *recorded.columns.values(), *recorded.texts]
     paths = [name.replace(".", "__") for name in names]
     rows = recorded.model._base_manager.order_by("pk")  # noqa: SLF001  # every row, whatever its manager leaves out
-    # An import that is under way stores rows that belong to no study yet, and records them when they come to one.
+    # A running import stores rows that belong to no study yet, and records them when they get one.
     of_a_study = {f"{paths[0]}__isnull": False} if study_id is None else {paths[0]: study_id}
     rows = rows.filter(**of_a_study)
     for key, *values in rows.values_list("pk", *paths).iterator(chunk_size=ROWS_AT_A_TIME):
@@ -220,11 +220,11 @@ def _compare(recorded: RecordedModel, pairs: Sequence[Pair], erased: set[str], c
     for key, row, stored in pairs:
         name = f"{recorded.label}:{key}"
         if row is None:
-            comparison.add(Difference(name, "", "nothing of this row", "that it is there"))
+            comparison.add(Difference(name, "", "nothing about this row", "that it exists"))
             continue
         counts[row.kind] += 1
         if stored is None:
-            comparison.add(Difference(name, "", "that it is there", "nothing of this row"))
+            comparison.add(Difference(name, "", "that it exists", "nothing about this row"))
             continue
         values = dict(zip((*recorded.columns, *recorded.texts), map(as_json, stored[1:]), strict=True))
         for difference in _compare_columns(recorded, name, row, {**values, "stream": f"study:{stored[0]}"}):
@@ -248,13 +248,13 @@ def _compare_columns(
 
 
 def _compare_texts(digest: str, content: str, text: AuditText | None, *, is_erased: bool) -> tuple[str, str] | None:
-    """What trail and table say of a text where they differ, without its words."""
+    """The difference between trail and table for a text, without its words."""
     told = f"a text of {len(content):,} characters" if content else "no text"
     if not digest or is_erased:
         said = "that it was erased" if is_erased else "no text"
         return (said, told) if content else None
     if text is None or hash_text(text.salt, text.content) != digest:
-        return "that it has another hash than the text kept beside the trail", told
+        return "that its hash is not that of the text stored with the trail", told
     return None if text.content == content else (f"another text, of {len(text.content):,} characters", told)
 
 
@@ -271,7 +271,7 @@ def _show(value: object) -> str:
 
 
 def _list_changed_since(ends: dict[str, int]) -> set[str]:
-    """The rows of which events tell that were added while the tables were read."""
+    """The rows of events that were added while the tables were read."""
     since: set[str] = set()
     for stream, last in ends.items():
         for link, _, _ in read_entries(stream, after=last):

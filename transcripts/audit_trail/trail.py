@@ -1,10 +1,10 @@
-"""Writing to the audit trail, what events say of rows, and erasing what people typed.
+"""Writing to the audit trail, recording rows in events, and erasing typed text.
 
 Actions call ``record`` inside their own transaction. A room registers its models with ``register_rows``; its actions hand
-``row_made`` and ``row_changed`` to ``record``, so that rows that are evidence can be rebuilt from the trail and compared with it.
-What a person typed is personal and may have to be erased one day, but an event is kept for ever: so the event has a salted hash,
-and ``AuditText`` the text with its salt. Where somebody has a right to it, the text is erased. The trail keeps that there was a
-text, and when it was erased.
+``row_made`` and ``row_changed`` to ``record``, so that rows of evidence can be rebuilt from the trail and compared with it.
+Typed text is personal and may have to be erased one day, but events are permanent. So the event has a salted hash, and
+``AuditText`` has the text with its salt. If somebody has a right to it, the text is erased. The trail still shows that there
+was a text, and when it was erased.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from transcripts.audit_trail.models import AuditEvent, AuditHead, AuditText
 from transcripts.audit_trail.pure import CANONICAL, Entry, Link, find_break, hash_written
 
 EMPTY: tuple[object, ...] = (None, "", [], {})
-"""What a row that was just made is not said to hold."""
+"""The values that are left out of a new row."""
 ROWS = "rows"
-"""The detail of an event that says what became of rows."""
+"""The detail of an event that records changes of rows."""
 ERASED = "[erased]"
-"""What a column says whose text was erased."""
+"""The value of a column whose text was erased."""
 
 
 class RecordedModel(NamedTuple):
     """A model whose rows can be rebuilt from the trail.
 
-    ``columns`` are the names that events use, each with the attribute of the row ("code_id", "code.identifier");
-    ``texts`` are columns that hold what people typed. ``study`` is the attribute with the number of the study.
+    ``columns`` are the names in events, each with the attribute of the row ("code_id", "code.identifier"); ``texts`` are
+    columns with typed text. ``study`` is the attribute with the number of the study.
     """
 
     model: type[models.Model]
@@ -56,7 +56,7 @@ class RecordedModel(NamedTuple):
 
 
 class RowChange(NamedTuple):
-    """What an act did to one row: ``made`` it with all its values, or ``set`` some of its columns."""
+    """The change of one row in an act: ``made`` with all its values, or ``set`` for some of its columns."""
 
     row: str
     kind: str
@@ -70,7 +70,7 @@ _REGISTERED: dict[type[models.Model], RecordedModel] = {}
 def register_rows(
     model: type[models.Model], names: str, /, *, texts: Sequence[str] = (), study: str, **attributes: str
 ) -> None:
-    """Let the rows of ``model`` be rebuilt from the trail; every action that writes them says so in its event.
+    """Register ``model``, so that its rows can be rebuilt from the trail; every action that writes them records this.
 
     ``names`` are the columns as events call them, divided by blanks: the names of fields, unless ``attributes`` has another
     attribute of the row. ``study`` is the attribute with the number of the study.
@@ -89,7 +89,7 @@ def list_recorded() -> list[RecordedModel]:
 
 
 def row_made(row: models.Model) -> RowChange:
-    """A row that was just stored, with all its values. Reads its relations: load them first where there are many rows."""
+    """The record of a new row with all its values. Reads its relations: load them first if there are many rows."""
     recorded = _REGISTERED[type(row)]
     held = {
         name: as_json(value)
@@ -101,7 +101,7 @@ def row_made(row: models.Model) -> RowChange:
 
 
 def row_changed(model: type[models.Model], pk: int, **values: object) -> RowChange:
-    """Columns of a stored row that got other values, by the names that ``register_rows`` gave them."""
+    """The record of changed columns of a stored row, by the names in ``register_rows``."""
     recorded = _REGISTERED[model]
     columns = {name: as_json(value) for name, value in values.items() if name in recorded.columns}
     texts = {
@@ -115,7 +115,7 @@ def row_changed(model: type[models.Model], pk: int, **values: object) -> RowChan
 
 
 def seal(rows: Sequence[RowChange]) -> tuple[list[dict[str, object]], list[tuple[str, str, str]]]:
-    """What an event says of rows, and the texts to store apart from it: hash, salt and content."""
+    """The rows for an event, and the texts to store separately: hash, salt and content."""
     said, kept = list[dict[str, object]](), list[tuple[str, str, str]]()
     for change in rows:
         hashes = {}
@@ -129,17 +129,17 @@ def seal(rows: Sequence[RowChange]) -> tuple[list[dict[str, object]], list[tuple
 
 
 def hash_text(salt: str, content: str) -> str:
-    """The hash by which an event knows a text."""
+    """The hash of a text in an event."""
     return hashlib.sha256(f"{salt}\n{content}".encode()).hexdigest()
 
 
 def as_content(value: object) -> str:
-    """A text as it is stored apart from its event; answers to a code's questions as JSON."""
+    """A text in the form that is stored apart from its event; answers to a code's questions as JSON."""
     return value if isinstance(value, str) else CANONICAL.encode(value)
 
 
 def as_json(value: object) -> object:
-    """A value of a column as an event has it."""
+    """A value of a column in the form of an event."""
     if isinstance(value, datetime.datetime):
         return format_time(value)
     return value.hex if isinstance(value, UUID) else value
@@ -151,7 +151,7 @@ def format_time(at: datetime.datetime) -> str:
 
 
 def list_changes(details: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What the details of an event say of rows. Other events count something under that name: the rows of a file, of a backup."""
+    """The changes of rows in the details of an event. In other events this name is a count: the rows of a file or backup."""
     told = details.get(ROWS)
     return told if isinstance(told, list) else []
 
@@ -178,15 +178,14 @@ MOVE_HEAD = "UPDATE audit_trail_audithead SET sequence = %s, hash = %s WHERE str
 
 
 class SealedRows(NamedTuple):
-    """What events are to say of many rows, made ready before the transaction that records it: ``parts`` are JSON, one for
-    each event, and ``texts`` are stored apart from them."""
+    """The record of many rows, prepared before the transaction: ``parts`` are JSON, one per event, and ``texts`` are separate."""
 
     parts: Sequence[str]
     texts: Sequence[tuple[str, str, str]]
 
 
 class Actor(Protocol):
-    """Who acts: a signed-in person."""
+    """The signed-in person who acts."""
 
     @property
     def pk(self) -> object: ...
@@ -216,7 +215,7 @@ def describe_target(target: models.Model) -> str:
 
 
 def find_stream(target: models.Model | str) -> str:
-    """The stream of the study whose row ``target`` is, as the row or `register_rows` says, or else that of the site."""
+    """The stream of the study to which the row ``target`` belongs (by itself or `register_rows`), or else that of the site."""
     study: int | None = getattr(target, "owning_study_id", None) or getattr(target, "study_id", None)
     if study is None and isinstance(target, models.Model) and (recorded := _REGISTERED.get(type(target))):
         study = attrgetter(recorded.study)(target)
@@ -232,18 +231,16 @@ def record(
     details: dict[str, object] | None = None,
     rows: Sequence[RowChange] | SealedRows = (),
 ) -> None:
-    """Add one event to ``stream``: if none is given, to that of ``target``, as `find_stream` says. Must run inside the transaction
-    of the write it records. Give the stream where following the row to its study would cost a query.
+    """Add one event to ``stream`` or, if none is given, to that of ``target`` by `find_stream`. Must run inside the transaction
+    of the write that it records. Pass the stream if following the row to its study would cost a query.
 
-    ``details`` are identifiers, whole numbers and short states (before, after, reason): never transcript text or
-    secrets. A fraction goes in as text (``TypeError``), for a database may write it back in another form, which would
-    no longer fit its hash. ``rows`` are what became of evidence by this act, so that it can be rebuilt; of many
-    rows, events ``trail.rows`` take up the rest. Where there are thousands, ``seal_rows`` makes them ready beforehand.
+    ``details`` are identifiers, whole numbers and short states (before, after, reason): never transcript text or secrets. A
+    fraction must be text (otherwise ``TypeError``), because a database may return it in another form that no longer matches its
+    hash. ``rows`` are the changes of evidence in this act, so that it can be rebuilt; if there are many, events ``trail.rows``
+    have the rest. For thousands of rows, ``seal_rows`` prepares them in advance.
     """
     if rows and details and ROWS in details:
-        raise ValueError(
-            f"{action} has a detail named {ROWS!r}, which is for what is told of rows. Choose another name."
-        )
+        raise ValueError(f"{action} has a detail named {ROWS!r}, which is reserved for rows. Choose another name.")
     if not transaction.get_connection().in_atomic_block:
         raise RuntimeError(
             f"{action} was recorded outside a transaction. Record an event in the same transaction as the write it describes."
@@ -268,7 +265,7 @@ def record(
 
 
 class _Event(NamedTuple):
-    """What is recorded, before its place in the chain is known."""
+    """An event before its place in the chain is known."""
 
     at: datetime.datetime
     by: Actor
@@ -283,10 +280,10 @@ _GATHERED: ContextVar[tuple[str, list[_Event]] | None] = ContextVar("gathered", 
 
 @contextmanager
 def gather(stream: str) -> Iterator[list[_Event]]:
-    """Write the events that are recorded for ``stream`` inside, in their order, at the end and all at once.
+    """Write the events that are recorded for ``stream`` inside the block together at its end, in their order.
 
-    For many acts in one transaction, which must go on until then. It yields the events so far: the caller that undoes an act,
-    by its savepoint, takes its events out of the list. So the head of the stream is held last and for a short time.
+    For many acts in one transaction, which must last until then. It yields the events so far: a caller that undoes an act by
+    its savepoint removes the act's events from the list. So the head of the stream is locked last and only for a short time.
     """
     events: list[_Event] = []
     before = _GATHERED.set((stream, events))
@@ -323,7 +320,7 @@ def _write(stream: str, events: Sequence[_Event]) -> None:
             columns = {**link._asdict(), "at": _prepare("at", event.at), "details": written}
             rows.append([*columns.values(), previous_hash, digest])
             previous_hash = digest
-        # A head moves on by one event at a time: a trigger sees to it.
+        # A trigger makes a head advance by one event at a time.
         heads = [[row[1], row[-1], stream] for row in rows]
         for statement, parameters in ((ADD_EVENT, rows), (MOVE_HEAD, heads)):
             if len(parameters) == 1:
@@ -333,8 +330,7 @@ def _write(stream: str, events: Sequence[_Event]) -> None:
 
 
 def seal_rows(rows: Sequence[RowChange]) -> SealedRows:
-    """Make ready what events are to say of rows. Their texts are stored apart from the events, where they can be erased; the
-    events have hashes."""
+    """Prepare rows for events. Their texts are stored separately, so that they can be erased; the events have hashes."""
     parts, texts = list[str](), list[tuple[str, str, str]]()
     for first in range(0, len(rows), ROWS_IN_AN_EVENT):
         said, kept = seal(rows[first : first + ROWS_IN_AN_EVENT])
@@ -350,7 +346,7 @@ def _store_texts(cursor: CursorWrapper, texts: Sequence[tuple[str, str, str]]) -
 
 
 def _lock_head(cursor: CursorWrapper, stream: str) -> tuple[int, str]:
-    """Sequence and hash of the head of a stream, made when it is the first event's, and held until the transaction ends."""
+    """The sequence number and hash of the head of a stream, created for the first event and locked until the transaction ends."""
     lock = " FOR UPDATE" if connection.features.has_select_for_update else ""
     cursor.execute(HEAD + lock, [stream])
     row = cursor.fetchone()
@@ -363,7 +359,7 @@ def _lock_head(cursor: CursorWrapper, stream: str) -> tuple[int, str]:
 
 
 def _prepare(name: str, value: object) -> Any:
-    """A value as the database at hand takes it for a column of an event."""
+    """A value in the form that this database needs for a column of an event."""
     field = cast("models.Field[Any, Any]", AuditEvent._meta.get_field(name))
     return field.get_db_prep_save(value, connection)
 
@@ -376,9 +372,10 @@ def list_streams() -> list[str]:
 
 
 def verify_streams(streams: Iterable[str] | None = None) -> list[tuple[str, int, int | None]]:
-    """Each stream, or every stream there is, with all of its events checked: its name, how many, and where it stops fitting.
+    """Each stream, or every stream there is, with all its events verified: its name, the number of events, and the first that
+    does not fit.
 
-    The last is ``None`` when all of it fits.
+    The last is ``None`` if all fit.
     """
     return [
         (stream, AuditEvent.objects.filter(stream=stream).count(), find_first_break(stream))
@@ -387,9 +384,9 @@ def verify_streams(streams: Iterable[str] | None = None) -> list[tuple[str, int,
 
 
 def find_first_break(stream: str) -> int | None:
-    """First sequence number of ``stream`` that does not verify (the head included), or ``None`` when all do.
+    """The first sequence number of ``stream`` that does not verify (including the head), or ``None`` if all do.
 
-    Events may be added meanwhile: the head is read before and again after, for no event is ever ahead of its head.
+    Events may be added at the same time: the head is read before and after, because no event is ever ahead of its head.
     """
     head = _read_head(stream)
     events = AuditEvent.objects.filter(stream=stream).order_by("sequence")
@@ -411,7 +408,7 @@ def _read_head(stream: str) -> AuditHead:
 
 
 def _as_stored(action: str, content: object) -> Any:
-    """What an event says as a database gives it back: keys are text, tuples are lists."""
+    """The details of an event in the form in which a database returns them: keys are text, tuples are lists."""
 
     def refuse_fraction(text: str) -> Never:
         raise TypeError(f"{action} was to be recorded with the fraction {text}: write it as text.")
@@ -422,10 +419,11 @@ def _as_stored(action: str, content: object) -> Any:
 def read_entries(stream: str, after: int = -1) -> Iterator[Entry]:
     """The events of a stream in order, a few thousand at a time, their details as JSON text.
 
-    Without models and converters, in a third of their time: a trail is verified as a whole. ``after``: a sequence number.
+    Reading without models and converters takes a third of the time, because a whole trail is verified. ``after``: a sequence
+    number.
     """
     place = (after, sys.maxsize)
-    # SQLite stores text; as text it is used, because making a time of it takes as long as hashing the event.
+    # SQLite stores text, which is used directly, because converting it to a time takes as long as hashing the event.
     statement = READ_EVENTS.format(at="CAST(at AS text)" if connection.vendor == "sqlite" else "at")
     with connection.cursor() as cursor:
         while True:
@@ -440,7 +438,7 @@ def read_entries(stream: str, after: int = -1) -> Iterator[Entry]:
 
 
 def _read_time(at: datetime.datetime | str) -> str:
-    """A time as ``format_time`` writes it. SQLite gives out text, in UTC, without a fraction where it is zero."""
+    """A time in the form of ``format_time``. SQLite returns text, in UTC, without a fraction if it is zero."""
     if not isinstance(at, str):
         return format_time(at)
     return f"{at[:10]}T{at[11:]}{'' if len(at) > 19 else '.000000'}+00:00"
@@ -450,15 +448,15 @@ ACTION = "audit.texts.erased"
 
 
 class NothingToErase(Exception):
-    """A sentence for the person who asked."""
+    """There is no text to erase; the message is for the person who asked."""
 
 
 @transaction.atomic
 def erase_texts(row: str, *, reason: str, by: Actor) -> list[str]:
     """Erase the texts of a row ("coding.memo:12") and their copies that belong to events; returns the columns.
 
-    Other rows are left as they are, also those that say the same: earlier versions of a memo, or a coding that a boundary
-    edit made of another. Raises ``NothingToErase``.
+    Other rows stay as they are, even those with the same text: earlier versions of a memo, or a coding that a boundary edit
+    made from another. Raises ``NothingToErase``.
     """
     recorded, stored = _find(row)
     held = [
@@ -489,7 +487,7 @@ def _find(row: str) -> tuple[RecordedModel, models.Model]:
 
 
 def _find_hashes(stream: str, row: str) -> set[str]:
-    """The hashes of everything that events say of the texts of a row. Reads the whole stream."""
+    """The hashes of all texts of a row in events. Reads the whole stream."""
     hashes: set[str] = set()
     for link, _, _ in read_entries(stream):
         if row in (details := str(link.details)):

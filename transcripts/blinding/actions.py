@@ -1,6 +1,6 @@
-"""Unblinding an interview: recorded for good, because what its coder codes there afterwards is not blind.
+"""Unblinding an interview. It is recorded permanently, because what its coder codes there afterwards is not blind.
 
-The condition of masked threads is opened by one person for herself, or unmasked for everybody by a lead.
+One person can open the condition of a masked thread for herself, or a lead can unmask it for everybody.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from transcripts.studies.roles import Permission, Role
 from transcripts.ui.typed_text import check_reason
 from transcripts.ui.values import write_value
 
-# Values of ``where`` for what no page asked: an interview tried out as a draft, and a change of role.
+# Values of ``where`` without a page: an interview that is a draft, and a change of role.
 DRAFT = "draft"
 ROLE = "role"
 
 
 @transaction.atomic
 def unblind_interview(*, study: Study, interview: Interview, by: User, where: str) -> Unblinding:
-    """Record that ``by`` sees others' labels of an interview from now on. Nothing takes it back.
+    """Record that ``by`` sees others' labels of an interview from now on. This cannot be undone.
 
     A person whose role does not see every coding may unblind an interview once every round with it is locked. Raises
     ``Refused``.
@@ -43,16 +43,16 @@ def unblind_interview(*, study: Study, interview: Interview, by: User, where: st
 
 @transaction.atomic
 def unblind_interviews(*, study: Study, interviews: Collection[Interview], by: User, where: str) -> list[Unblinding]:
-    """The same for several interviews, all or none. Each has its own event; those unblinded before have none."""
+    """The same for several interviews, all or none. Each has its own event, unless it was already unblinded."""
     _check(study, interviews, by)
     return _store(study, interviews, by, where)
 
 
 @transaction.atomic
 def find_open_draft(*, study: Study, interview: Interview, by: User) -> Unblinding:
-    """Record that ``by`` reads an interview as a draft, with others' labels in view.
+    """Record that ``by`` reads an interview as a draft, with others' labels visible.
 
-    Asks for no more than that she belongs to the study. Raises ``Refused``.
+    Requires only that she belongs to the study. Raises ``Refused``.
     """
     check_belongs(study, [interview], by)
     return _store(study, [interview], by, DRAFT)[0]
@@ -62,8 +62,8 @@ def find_open_draft(*, study: Study, interview: Interview, by: User) -> Unblindi
 def unblind_former_reader(
     *, study: Study, interviews: Collection[Interview], user: User, by: trail.Actor, where: str = ROLE
 ) -> list[Unblinding]:
-    """Record that ``user`` sees, or could see, others' labels of these interviews without an act of hers: in a role that does not
-    code, which ``by`` ends, or because of what she said of others."""
+    """Record that ``user`` sees, or could see, others' labels of these interviews without her own act: in a role that does not
+    code, which ``by`` ends, or because of her statement about other interviews."""
     return _store(study, interviews, user, where, by=by)
 
 
@@ -108,7 +108,7 @@ def _check(study: Study, interviews: Collection[Interview], by: User) -> None:
 
 
 def keep_what_was_seen(change: RoleChange) -> None:
-    """Unblind every interview with labels when somebody who saw them all may code from now on, or leaves the study."""
+    """Unblind every interview with labels if a person who saw them all may code from now on, or leaves the study."""
     if not change.ends_reading:
         return
     where = "sentence__turn__interview"
@@ -121,7 +121,7 @@ def keep_what_was_seen(change: RoleChange) -> None:
 
 
 LABELS_NAMED = 5
-# What a person is shown, in this order, by the names of columns.
+# The facts that a person is shown, in this order, by the names of columns.
 SHOWN = {
     "title": "Title",
     "external_id": "Id in the file",
@@ -138,10 +138,10 @@ SHOWN = {
 
 @transaction.atomic
 def open_condition(*, study: Study, interview: Interview, by: User) -> Unblinding:
-    """Record that ``by`` knows the condition of a masked interview from now on. Nothing takes it back.
+    """Record that ``by`` knows the condition of a masked interview from now on. This cannot be undone.
 
-    She may do so at any time, also before the round is locked, for it shows her nobody's labels; what she codes there afterwards is
-    assisted. Raises ``Refused``.
+    She may do so at any time, even before the round is locked, because it shows her nobody's labels; what she codes there
+    afterwards is assisted. Raises ``Refused``.
     """
     role = check_belongs(study, [interview], by)
     if Permission.CODE not in role.permissions:
@@ -153,9 +153,9 @@ def open_condition(*, study: Study, interview: Interview, by: User) -> Unblindin
 
 @transaction.atomic
 def open_interviews(*, study: Study, interviews: Collection[Interview], by: User) -> None:
-    """Record that ``by`` will not code these interviews: she sees others' labels there, and the condition of those that are masked.
+    """Record that ``by`` will not code these interviews: she sees others' labels there, and the condition of masked ones.
 
-    All or none, with the events of both. Raises ``Refused``.
+    All or none, with both kinds of events. Raises ``Refused``.
     """
     unblind_interviews(study=study, interviews=interviews, by=by, where=NOT_CODING)
     unopened = find_unopened(by.pk, [each.pk for each in interviews])
@@ -166,7 +166,7 @@ def open_interviews(*, study: Study, interviews: Collection[Interview], by: User
 
 @transaction.atomic
 def open_later_interviews(*, study: Study, before: Collection[int], stored: Collection[Interview]) -> None:
-    """Open ``stored`` too to everybody who would not code the interviews ``before``, which they belong with."""
+    """Also open ``stored`` to everybody who has said that she will not code the related interviews ``before``."""
     rows = Unblinding.objects.filter(interview__in=before, where=NOT_CODING).order_by("user").values("user").distinct()
     for user in User.objects.filter(pk__in=rows).order_by("pk"):
         unblind_former_reader(study=study, interviews=stored, user=user, by=trail.SYSTEM, where=NOT_CODING)
@@ -203,8 +203,8 @@ def find_opening(interview: Interview, person: User) -> Unblinding | None:
 
 
 def describe_condition(facts: MaskedFacts) -> dict[str, Any]:
-    """What is sealed of an interview, as the page of its condition shows it: ``known`` facts by name, the ``files`` that
-    brought it, the ``system`` prompts, and the ``models`` that its turns name."""
+    """The sealed facts of an interview for the page of its condition: ``known`` facts by name, its ``files``, the ``system``
+    prompts, and the ``models`` that its turns name."""
     sealed = facts.facts
     known = [(label, write_value(sealed[name])) for name, label in SHOWN.items() if sealed.get(name)]
     more = [(str(name), write_value(value)) for name, value in sealed.get("metadata", {}).items()]
@@ -223,11 +223,11 @@ def describe_condition(facts: MaskedFacts) -> dict[str, Any]:
 
 @transaction.atomic
 def unmask_interviews(*, study: Study, interviews: Collection[Interview], reason: str, by: User) -> list[Interview]:
-    """Put back everything that was sealed of these interviews, for everybody and for good: all or none.
+    """Restore everything that was sealed of these interviews, permanently and for everybody: all or none.
 
-    A lead or an owner does it, with a reason, once every round with one of them is locked. The hashes of sentences whose text
-    changes follow; a file has its name again when no masked interview is left that it brought something to. Returns the
-    interviews that were masked. Raises ``Refused``.
+    A lead or an owner does this, with a reason, once every round with one of them is locked. Sentences whose text changes get
+    new hashes; a file gets its name back when it has no masked interview left. Returns the interviews that were masked. Raises
+    ``Refused``.
     """
     needed = "Give a reason for unmasking, such as “all rounds are locked”. The reason is kept."
     reason = check_reason(reason, needed=needed)
@@ -268,7 +268,7 @@ def unmask_interviews(*, study: Study, interviews: Collection[Interview], reason
 
 
 def _check_ids(study: Study, held: Collection[Interview]) -> None:
-    """No other interview of the study may bear an id that comes back."""
+    """Check that no other interview of the study has a restored id."""
     others = Interview.objects.filter(owning_study=study).exclude(standing=Standing.UNDONE)
     taken = others.filter(external_id__in=MaskedFacts.objects.filter(interview__in=held).values("external_id"))
     if named := list(taken.order_by("pk").values_list("external_id", flat=True)[:LABELS_NAMED]):

@@ -1,4 +1,4 @@
-"""The one form that unblinds interviews, and the signed token in it that says which."""
+"""The form that unblinds interviews, with a signed token that says which."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ OUT_OF_DATE = "This page is out of date, or was opened by another person. Open i
 class UnblindingForm(forms.Form):
     """Unblind the interviews that the token names. The token is made for one person in one study.
 
-    It contains no time, so that a page without changes stays the same byte for byte; the action checks everything again.
-    Where she can code none of them any more, as after signing off or a lock, she has nothing to confirm.
+    It contains no time, so that an unchanged page stays identical byte for byte; the action checks everything again. If she can
+    no longer code any of them, as after completion or a lock, she has nothing to confirm.
     """
 
     confirmed = forms.BooleanField(
@@ -44,8 +44,8 @@ class UnblindingForm(forms.Form):
 
     @classmethod
     def offer(cls, viewer: Viewer, interview_ids: Iterable[int], *, where: str, back: str) -> Self | None:
-        """The form for those of the interviews that the viewer has not unblinded; ``None`` when there are none. Where she
-        says that she will not code them, those whose condition is masked to her count too."""
+        """The form for the interviews that the viewer has not unblinded; ``None`` if there are none. If she says that she will not
+        code them, interviews whose condition is masked for her count too."""
         interview_ids = set(interview_ids)
         closed = viewer.blinded(interview_ids)
         if where == NOT_CODING:
@@ -57,7 +57,7 @@ class UnblindingForm(forms.Form):
 
     @property
     def count(self) -> int:
-        """How many interviews the form is about."""
+        """The number of interviews in the form."""
         return len(self.interview_ids)
 
     def clean_token(self) -> str:
@@ -87,7 +87,7 @@ class ConditionForm(forms.Form):
     )
 
     def __init__(self, data: Any = None, *, is_open: bool) -> None:
-        """``is_open``: she can still code it. Where she cannot, there is nothing to confirm."""
+        """``is_open``: she can still code it. If she cannot, there is nothing to confirm."""
         super().__init__(data)
         if not is_open:
             del self.fields["confirmed"]

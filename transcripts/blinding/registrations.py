@@ -1,6 +1,6 @@
 """What blinding adds to the registries of other rooms.
 
-Among them, what a person opened of whole interviews, for her history: others' labels, and the condition of a masked interview.
+It includes a person's history of unblinding others' labels of interviews, and of opening conditions of masked ones.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from transcripts.studies.models import Study
 def _list_unblindings(study: Study, user: User) -> Iterator[Rows]:
     own = Unblinding.objects.filter(interview__study=study, user=user)
     yield select_acts(own.of_conditions(), "condition", "unblinded_at")
-    # What a change of role unblinded was nothing that she did.
+    # Unblindings by a change of role were not her own acts.
     yield select_acts(own.of_labels().exclude(where=ROLE), "unblinded", "unblinded_at")
 
 

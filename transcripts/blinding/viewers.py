@@ -1,4 +1,4 @@
-"""Who is looking at labels, and whose labels she may see."""
+"""The person who looks at labels, and whose labels she may see."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from transcripts.studies.roles import Permission, Role
 
 
 class Viewer:
-    """Somebody in a study who looks at labels: codes, decisions, memos and suggestions.
+    """A person in a study who looks at labels: codes, decisions, memos and suggestions.
 
-    ``codes``: she may code, so she has labels of her own that have to stay blind. ``sees_all``: her role lets her see
-    other people's labels. Who does both sees others' labels of an interview only after she has unblinded it.
+    ``codes``: she may code, so her own labels have to stay blind. ``sees_all``: her role allows her to see other people's
+    labels. If both are true, she sees others' labels of an interview only after she has unblinded it.
     """
 
     def __init__(self, study: Study, user: User, role: Role) -> None:
@@ -50,9 +50,9 @@ class Viewer:
         return self.unblinded if self.codes else None
 
     def blinded(self, interview_ids: Iterable[int]) -> set[int]:
-        """Those of the interviews that she would have to unblind before she may see others' labels there.
+        """The interviews that she would have to unblind before she may see others' labels there.
 
-        A closed interview is no exception: it may be given back to her.
+        This includes closed interviews, because they may be returned to her.
         """
         return set(interview_ids) - self.unblinded if self.codes else set()
 
@@ -79,7 +79,7 @@ class Viewer:
         return self.find_closed()
 
     def find_closed(self, turns: Collection[int] | None = None) -> frozenset[int]:
-        """Those of ``turns``, or of all of the study, that are closed to her. One query."""
+        """The ``turns``, or all turns of the study, that are closed to her. One query."""
         if not self.codes:
             return frozenset()
         of_study = Turn.objects.filter(interview__study=self.study)
@@ -95,13 +95,13 @@ def get_viewer(request: StudyRequest) -> Viewer:
 
 
 def find_unblinded(user_id: int, study_id: int) -> frozenset[int]:
-    """The interviews of a study whose labels a person has unblinded. To have seen a condition shows her nobody's labels."""
+    """The interviews of a study whose labels a person has unblinded; opened conditions do not count: they show no labels."""
     rows = Unblinding.objects.of_labels().filter(user=user_id, interview__study=study_id)
     return frozenset(rows.values_list("interview", flat=True))
 
 
 def find_unopened(user_id: int, interviews: Collection[int]) -> set[int]:
-    """The masked ones among these interviews whose condition this person has not opened."""
+    """The masked interviews among these whose condition this person has not opened."""
     masked = set(Interview.objects.masked().filter(pk__in=interviews).values_list("pk", flat=True))
     opened = Unblinding.objects.of_conditions().filter(user=user_id, interview__in=masked)
     return masked - set(opened.values_list("interview", flat=True))

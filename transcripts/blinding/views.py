@@ -1,4 +1,4 @@
-"""The one address that unblinds interviews, and what pages offer that lead to it."""
+"""The address that unblinds interviews, and the notice with which pages lead to it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from transcripts.ui.typed_text import find_numbers
 def offer_unblinding(
     request: StudyRequest, interview_ids: Iterable[int], *, where: str, back: str = "", to_coders: bool = False
 ) -> UnblindingForm | None:
-    """What a page hands to ``blinding/_notice.html`` as ``unblinding``; ``None`` when it would show her no more.
+    """The value of ``unblinding`` for ``blinding/_notice.html``; ``None`` if unblinding would show her nothing more.
 
     ``where`` names the page in the history. ``back`` is the address within the study to return to, this page's own by
     default. ``to_coders``: the page shows others' labels also to somebody whose role sees her own only.
@@ -73,7 +73,7 @@ LABELS_SHOWN = 50
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.CODE)
 def show_condition(request: StudyRequest, interview_id: int) -> HttpResponse:
-    """Ask whether she wants to know the condition of a masked interview; once she does, show it to her alone."""
+    """Ask whether she wants to open the condition of a masked interview; after that, show it only to her."""
     interview = get_object_or_404(request.study.every_interview.kept(), pk=interview_id)
     is_open = interview.pk in find_open(request.study, request.user)[0]
     form = ConditionForm(request.POST if request.method == "POST" else None, is_open=is_open)
@@ -123,7 +123,7 @@ def unmask(request: StudyRequest) -> HttpResponse:
 
 
 def _find_chosen(request: StudyRequest) -> list[Interview]:
-    """The masked ones among the interviews that are ticked, or of all that match what their list was asked for."""
+    """The masked interviews among the ticked ones, or among all that match the filter of the list."""
     asked = request.POST if request.method == "POST" else request.GET
     if "every" in asked:
         return [row for row in queries.list_matching(request.study, queries.read_wanted(asked), None) if row.is_masked]

@@ -1,10 +1,10 @@
-"""What a chart shows: names, numbers and words; and what its figures mean, in words.
+"""What a chart shows (names, numbers and words), and what its figures mean, in words.
 
-Nothing here knows where a mark is drawn, or in which colour. Every number comes with its ``text``, which is what the table of the
-page prints: a chart never rounds by itself.
+Nothing here decides where a mark is drawn, or in which colour. Every number comes with its ``text``, which is what the table of
+the page prints: a chart never rounds by itself.
 
-There is one plain rule for each kind of figure, and the page states it next to the chart. docs/reference/charts.md lists the rules
-with their reasons. A room passes in thresholds that it already has.
+There is one plain rule for each kind of figure, and the page states it next to the chart. docs/reference/charts.md lists the
+rules with their reasons. Where a room already has thresholds, it passes them in.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from enum import StrEnum
 
 
 class Tone(StrEnum):
-    """How a verdict is coloured. Its words say the same, so that nobody depends on the colour."""
+    """How a verdict is coloured. Its words say the same, so that no reader depends on the colour."""
 
     GOOD = "good"
     WARN = "warn"
@@ -106,7 +106,7 @@ class RowChart:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is neither a number to draw nor a verdict to say."""
+        """Whether there is neither a number to draw nor a verdict to state."""
         return not any(
             row.verdict
             or any(is_number(dot.value) for dot in row.dots)
@@ -117,8 +117,8 @@ class RowChart:
 
 @dataclass(frozen=True)
 class Point:
-    """One number of a panel, under its label, with its ``interval``. ``at`` is its place across where a panel is a
-    square; ``text`` says there of how many cases it is, and is printed below it."""
+    """One number of a panel, with its label and ``interval``. In a square panel ``at`` is its horizontal place, and ``text``,
+    printed below it, says how many cases it summarises."""
 
     label: str
     value: float | None
@@ -165,7 +165,7 @@ class PanelChart:
 
 @dataclass(frozen=True)
 class Cell:
-    """One place of a grid. ``label`` says in words what is there; without a number a dash is printed."""
+    """One cell of a grid. ``label`` describes it in words; without a number a dash is printed."""
 
     value: float | None
     text: str = ""
@@ -186,8 +186,8 @@ class GridRow:
 class GridChart:
     """Rows by columns: cells shaded by their number, or circles of that area where ``has_circles``.
 
-    The scale ends at ``high``, or at the largest number. ``rows_are`` names what the rows list. Circles stand close: of the name
-    of a column only the first word is above them, such as a number.
+    The scale ends at ``high``, or at the largest number. ``rows_are`` names what the rows list. Circles are close together, so
+    only the first word of a column's name is printed above them, such as a number.
     """
 
     key: str
@@ -203,7 +203,7 @@ class GridChart:
 
     @property
     def is_empty(self) -> bool:
-        """Whether every cell is 0 or holds no number: a grid of noughts shows nothing."""
+        """Whether every cell is 0 or has no number: a grid of zeros shows nothing."""
         return not any(is_number(cell.value) and cell.value for row in self.rows for cell in row.cells)
 
 
@@ -211,7 +211,7 @@ Chart = RowChart | PanelChart | GridChart
 
 
 def is_number(value: float | None) -> bool:
-    """Whether there is something to draw: neither None nor NaN nor infinite."""
+    """Whether a value can be drawn: it is neither None nor NaN nor infinite."""
     return value is not None and math.isfinite(value)
 
 
@@ -247,7 +247,7 @@ def _sentence(name: str, said: Sequence[str], verdict: Verdict | None) -> str:
 
 
 def tabulate(chart: Chart) -> tuple[list[str], list[list[str]]]:
-    """Heads and rows of the table of a chart; the first column names the row."""
+    """The headings and rows of the table of a chart; the first column names the row."""
     if isinstance(chart, RowChart):
         series = list(chart.series) or ["Figure"]
         has_dots = any(row.dots for row in chart.rows)
@@ -307,13 +307,12 @@ CAP_RULE = f"Near the cap: at least {NEAR:.0%} of it may be spent. Cap reached: 
 
 
 def judge_cases(cases: int, enough: int = ENOUGH_CASES, things: str = "cases") -> Verdict | None:
-    """Few cases, or None where there are enough. The word is that of the mark (transcripts.statistics.figures)."""
+    """The verdict "few cases", or None where there are enough. The mark uses the same word (transcripts.statistics.figures)."""
     return Verdict(f"few {things}: {cases}, a verdict needs {enough}") if cases < enough else None
 
 
 def judge_reliability(value: float | None, low: float | None, cases: int, things: str = "turns") -> Verdict:
-    """Alpha of what is coded in that many independent ``cases``, turns or other ``things``; ``low``: the lower end of its
-    interval."""
+    """The verdict on an alpha from so many independent ``cases``, turns or other ``things``; its interval begins at ``low``."""
     if few := judge_cases(cases, things=things):
         return few
     if value is None or not is_number(value):
@@ -326,7 +325,7 @@ def judge_reliability(value: float | None, low: float | None, cases: int, things
 
 
 def judge_against(named: dict[str, float | None], threshold: float, cases: int, *, things: str = "cases") -> Verdict:
-    """Figures that must all reach one threshold; those that do not are named. Undefined ones are passed over."""
+    """The verdict on figures that must all reach one threshold; it names those that do not. Undefined ones are ignored."""
     if few := judge_cases(cases, things=things):
         return few
     defined = {name: value for name, value in named.items() if is_number(value)}
@@ -337,7 +336,7 @@ def judge_against(named: dict[str, float | None], threshold: float, cases: int, 
 
 
 def judge_difference(interval: Sequence[float] | None, *, more: str, less: str) -> Verdict:
-    """A difference by its interval: wholly above 0, wholly below it, or neither, which is no evidence that there is none."""
+    """The verdict on a difference, by its interval: above 0, below 0, or neither, which does not show that there is none."""
     if interval is None or not all(map(is_number, interval)):
         return Verdict("not defined")
     low, high = interval
@@ -347,14 +346,14 @@ def judge_difference(interval: Sequence[float] | None, *, more: str, less: str) 
 
 
 def judge_ratio(value: float | None, interval: Sequence[float] | None, *, more: str, less: str) -> Verdict:
-    """A ratio by its interval: wholly above 1, wholly below it, or neither. One without bounds says nothing."""
+    """The verdict on a ratio, by its interval: wholly above 1, wholly below 1, or neither. There is none without an interval."""
     if value is None or interval is None:
         return Verdict("not defined" if value is None else f"{CANNOT_TELL}: no interval")
     return judge_difference([end - 1 for end in interval], more=more, less=less)
 
 
 def judge_within(value: float | None, interval: Sequence[float] | None) -> Verdict:
-    """A score under another rule, against the interval of the score under the usual rule."""
+    """The verdict on a score under another rule, compared with the interval of the score under the usual rule."""
     if value is None or interval is None:
         return Verdict("not defined")
     inside = interval[0] <= value <= interval[1]
@@ -362,21 +361,21 @@ def judge_within(value: float | None, interval: Sequence[float] | None) -> Verdi
 
 
 def judge_steadiness(same: int, compared: int) -> Verdict:
-    """A code whose readings are the ``same`` as before, out of those ``compared``."""
+    """The verdict on a code of which this many readings are the ``same`` as before, out of those ``compared``."""
     if few := judge_cases(compared):
         return few
     return Verdict("steady", Tone.GOOD) if same / compared >= STEADY else Verdict("moved", Tone.WARN)
 
 
 def judge_lead(first: int, answers: int) -> Verdict:
-    """The most common value, which ``first`` of the answers name."""
+    """The verdict on the most common value, which ``first`` of the answers name."""
     if few := judge_cases(answers, things="answers"):
         return few
     return Verdict("one value leads", Tone.WARN) if first / answers >= LEADING else Verdict("mixed")
 
 
 def judge_cap(spent: int, cap: int, *, percent: int) -> Verdict:
-    """What was or may have been spent, of the most that may be; ``percent`` is the share as pages write it."""
+    """The verdict on what was or may have been spent of a cap; ``percent`` is the share as pages write it."""
     if spent >= cap:
         return Verdict("cap reached", Tone.BAD)
     words = f"{percent} % of the cap"
@@ -384,7 +383,7 @@ def judge_cap(spent: int, cap: int, *, percent: int) -> Verdict:
 
 
 def summarise(verdicts: Iterable[Verdict | None], things: str) -> str:
-    """How many of the things got which verdict, the most common first: "Of 9 codes: 5 with few cases, 4 usable."."""
+    """How many of the things got each verdict, the most common first: "Of 9 codes: 5 with few cases, 4 usable."."""
     counted = Counter(verdict.words.partition(":")[0] for verdict in verdicts if verdict)
     named = (
         (number, f"with {words}" if words.startswith("few ") else words) for words, number in counted.most_common()

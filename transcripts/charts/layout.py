@@ -50,23 +50,23 @@ NARROW_PLOT, NARROW, NARROW_TEXT = 116, 232, 206
 their own there, and so have figures that are wider than the last of the three."""
 LINE, ROW_PAD = 16, 8
 MAX_ROWS = 300
-"""More rows are not drawn; the table has them all."""
+"""Further rows are not drawn; the table has them all."""
 MAX_POINTS = 1_500
-"""The same of the points of small charts, which are rows on a narrow screen."""
+"""The same limit for the points of small charts, which become rows on a narrow screen."""
 
 PANEL_WIDTH, PANEL_HEIGHT, PANEL_COLUMNS = 208, 128, 4
 PANEL_TOP, PANEL_BOTTOM = 42, 104
 SQUARE, SQUARE_WIDTH, SQUARE_HEIGHT, SQUARE_COLUMNS = 270, 316, 376, 2
-"""A panel with a diagonal is a square; below it are its scale, and of how many cases each point is."""
+"""A panel with a diagonal is a square; below it are its scale, and the number of cases of each point."""
 
 CELL_WIDTH, CELL_HEIGHT, HEAD_HEIGHT = 52, 26, 96
 WIDE_COLUMNS, WIDE_CELL, WIDE_HEAD, WIDE_LETTERS = 6, 108, 60, 14
-"""A grid of so few columns has wider ones, with their names upright."""
+"""A grid with this few columns has wider ones, with upright names."""
 MAX_RADIUS, CIRCLE_CELL, CIRCLE_HEAD = 12.0, 30, 22
 """Circles stand close; their columns have short names, such as numbers."""
 
 Place = Callable[[float], float]
-"""Where on the drawing a number is."""
+"""Where a number lies on the drawing."""
 
 
 def lay_out_narrow(chart: Chart) -> Drawing:
@@ -108,7 +108,7 @@ def lay_out(chart: Chart) -> Drawing:
 
 @dataclass(frozen=True)
 class ChartFile:
-    """Charts below one another in one file, each under its heading, with what is said above and below them."""
+    """Charts below one another in one file, each under its heading, with the words above and below them."""
 
     key: str
     title: str
@@ -124,7 +124,7 @@ class ChartFile:
 
 
 def stack(drawings: Sequence[tuple[str, Drawing]]) -> Drawing:
-    """Drawings below one another, each under its heading; "" is none."""
+    """Drawings below one another, each under its heading; "" for no heading."""
     marks: list[Mark] = []
     y = 0.0
     for head, drawing in drawings:
@@ -137,7 +137,7 @@ def stack(drawings: Sequence[tuple[str, Drawing]]) -> Drawing:
 
 
 def _lower(shape: Shape, by: float) -> Shape:
-    """The shape further down. Points and turns are words of SVG."""
+    """The shape, moved down. Points and rotations are SVG text."""
     moved: dict[str, float | str] = {}
     for name, value in shape.at.items():
         if name in {"y", "y1", "y2", "cy"} and not isinstance(value, str):
@@ -177,7 +177,7 @@ def _round_step(rough: float) -> float:
 
 
 def write_tick(value: float, unit: str) -> str:
-    """A number at a scale."""
+    """A number as a scale shows it."""
     figure = f"{value:,.10f}".rstrip("0").rstrip(".").replace("-", "−")
     if unit == "$":
         return f"${figure}"
@@ -211,7 +211,7 @@ def _lay_out_rows(chart: RowChart, *, is_narrow: bool = False, limit: int = MAX_
     scale.shapes += [_text(place(tick), y - 6, "tick", write_tick(tick, chart.unit), "middle") for tick in ticks]
     top, group = y, ""
     spans: list[tuple[float, float]] = []
-    """From where to where the lines of the scale go: past all rows, or, below names, past the scale of each."""
+    """The start and end of the lines of the scale: past all rows or, where names are above the rows, past the scale of each."""
     for row, name, words in zip(rows, on_lines, below, strict=True):
         if row.group != group:
             group = row.group
@@ -243,7 +243,7 @@ def _lay_out_rows(chart: RowChart, *, is_narrow: bool = False, limit: int = MAX_
 
 
 def _list_numbers(chart: RowChart, rows: Sequence[Row]) -> Iterator[float | None]:
-    """What the scale has to contain."""
+    """The numbers that the scale has to contain."""
     yield from (reference.at for reference in chart.references)
     for row in rows:
         yield from (end for dot in row.dots if is_number(dot.value) for end in (dot.value, *(dot.interval or ())))
@@ -263,7 +263,7 @@ def _list_figures(row: Row) -> list[str]:
 
 
 def _list_below(row: Row) -> list[tuple[str, str]]:
-    """What has lines of its own on a narrow screen, with its style: figures too wide for their place, and the verdict."""
+    """The text that gets its own lines on a narrow screen, with its style: figures too wide for their place, and the verdict."""
     wide = [words for words in _list_figures(row) if _find_width([words]) > NARROW_TEXT]
     return [("text", line) for words in wide for line in break_words(words, NARROW)] + _break_verdict(
         row.verdict, NARROW
@@ -345,7 +345,7 @@ def _draw_sign(series: int, x: float, y: float) -> Shape:
 
 
 def _explain(chart: RowChart, *, has_bars: bool, width: float) -> tuple[list[Mark], float]:
-    """The key above a chart: the sign of each series and reference with its words. And where the next line begins."""
+    """The key above a chart (the sign of each series and reference with its words), and where the next line begins."""
     entries: list[tuple[Callable[[float, float], Shape], str]] = []
     for number, name in enumerate(chart.series):
         entries.append((partial(_draw_key, number, has_bars), name))
@@ -365,7 +365,7 @@ def _draw_key(series: int, has_bars: bool, x: float, y: float) -> Shape:
 
 
 def _find_width(words: Sequence[str], most: float = math.inf, size: float = SIZE + 0.5) -> float:
-    """How wide a column of such words is; 0 for a column without any."""
+    """The width of a column of these words; 0 for a column without any."""
     return min(most, max((math.ceil(measure(each, size)) for each in words), default=0))
 
 
@@ -375,7 +375,7 @@ def _find_verdict_width(verdicts: Sequence[Verdict | None]) -> float:
 
 
 def break_words(words: str, width: float, size: float = SIZE) -> list[str]:
-    """Words on as many lines of a width as they take; what has no spaces, such as Chinese, is broken anywhere."""
+    """Words on as many lines of that width as they need; text without spaces, such as Chinese, is broken anywhere."""
     line = " ".join(words.split())
     if measure(line, size) <= width:
         return [line]
@@ -393,7 +393,7 @@ def _write_verdict(verdict: Verdict | None, x: float, y: float, width: float = m
 
 
 def _write_lines(lines: Sequence[tuple[str, str]], x: float, y: float) -> list[Shape]:
-    """Lines below one another, each of its style."""
+    """Lines below one another, each in its style."""
     return [_text(x, y + LINE * number, style, line) for number, (style, line) in enumerate(lines)]
 
 
@@ -415,7 +415,7 @@ def _lay_out_panels(chart: PanelChart, *, most: int = 0) -> Drawing:
         for name in fit_names([panel.name for panel in panels], 3 * (wide - 14), BOLD)
     ]
     verdicts = [_break_verdict(panel.verdict, wide - 14) for panel in panels]
-    # What the longest words need beyond a line of each.
+    # What the longest words need beyond one line each.
     more = LINE * max(
         (len(name) + max(1, len(words)) - 2 for name, words in zip(names, verdicts, strict=True)), default=0
     )
@@ -468,7 +468,8 @@ def _lay_out_panel(
 def _lay_out_square(
     chart: PanelChart, panel: Panel, left: float, top: float, scale: tuple[float, float, list[float]]
 ) -> tuple[Mark, list[Shape]]:
-    """Points by both their numbers, with the diagonal, and below them, in columns of equal width, of how many cases they are."""
+    """Points placed by both their numbers, with the diagonal. Below them, in columns of equal width, are their numbers of
+    cases."""
     low, high, ticks = scale
     across, upward = chart.sides or ("", "")
     inner, bottom = left + 34, top + PANEL_TOP + SQUARE
@@ -494,7 +495,7 @@ def _lay_out_square(
     ]
     shapes = []
     step = SQUARE / max(1, len(panel.points))
-    # Numbers too wide for their column are on two lines by turns.
+    # Numbers too wide for their column alternate between two lines.
     lower = LINE if _find_width([point.text for point in panel.points], size=SIZE) > step else 0
     for number, point in enumerate(panel.points):
         if point.value is not None and is_number(point.value) and point.at is not None:
@@ -557,13 +558,13 @@ def _find_highest(chart: GridChart) -> float:
 
 
 def _find_cell_width(chart: GridChart) -> float:
-    """How wide cells are so that no number is cut."""
+    """The width of cells at which no number is cut."""
     return _find_width([cell.text for row in chart.rows[:MAX_ROWS] for cell in row.cells], size=SIZE) + 6
 
 
 def _list_grid(chart: GridChart) -> Drawing:
-    """The columns of each row below its name, each with its cell; those of noughts and without a number together, unless they
-    lead somewhere, for the lists to be short."""
+    """The columns of each row below its name, each with its cell. To keep the lists short, cells that are 0 or have no number are
+    listed together, unless they are links."""
     highest, wide = _find_highest(chart), max(CELL_WIDTH, _find_cell_width(chart))
     named = min(max(NARROW - wide - GAP, CELL_WIDTH), _find_width(chart.columns))
     marks: list[Mark] = []

@@ -21,14 +21,14 @@ PAPER, INK, QUIET, HAIR, EDGE = "#ffffff", "#1d1f22", "#54585f", "#dfdbd0", "#7c
 FAMILY = "Source Sans Pro"
 FONT = f"{FAMILY}, Helvetica, Arial, sans-serif"
 SERIES = ("#0a5c59", "#585962", "#77346a", "#0c5684")
-"""Colours of the series on paper, those of the page's light scheme. Their marks differ in shape as well."""
+"""Colours of the series on paper, which are those of the page's light scheme. The marks differ in shape as well."""
 TONES = {"good": "#23652c", "warn": "#854800", "bad": "#9b1f2e", "none": QUIET}
 SHADES = 20
 _LIGHT, _DARK = (249, 253, 252), (0, 82, 78)
 SIZE = 13.0
 SMALL = 11.5
 
-# What no XML 1.0 document may hold, and what turns the direction of the words around it.
+# Characters that no XML 1.0 document may contain, and those that change the direction of the words around them.
 _UNWRITABLE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 )
@@ -48,9 +48,9 @@ class Shape:
 
 @dataclass
 class Mark:
-    """Shapes that say one thing together: ``label`` says it in words, ``href`` leads to its source.
+    """Shapes that together show one thing: ``label`` states it in words, ``href`` leads to its source.
 
-    Without a label the shapes only help the eye, as the lines of a scale do.
+    Without a label the shapes only guide the eye, as the lines of a scale do.
     """
 
     shapes: list[Shape] = field(default_factory=list)
@@ -82,7 +82,7 @@ STYLES: dict[str, dict[str, str]] = {
     "circle": {"fill": "#c6dfdc", "stroke": SERIES[0]},
     **{f"dot{place}": {"fill": colour} for place, colour in enumerate(SERIES)},
     **{f"whisker{place}": {"stroke": colour, "stroke-width": "1.5"} for place, colour in enumerate(SERIES)},
-    # Parts of a bar differ in filling: solid, striped, framed, pale.
+    # Parts of a bar differ in their fill: solid, striped, outlined, pale.
     "part0": {"fill": SERIES[0]},
     "part1": {"stroke": SERIES[1]},
     "part2": {"fill": PAPER, "stroke": SERIES[2], "stroke-width": "1.5"},
@@ -102,7 +102,7 @@ def mix_shade(share: float) -> str:
 
 
 def choose_ink(colour: str) -> str:
-    """Black or white, whichever reads better on a colour: at least 4.5 to one on every colour there is."""
+    """Black or white, whichever is more readable on a colour: the contrast is at least 4.5 to 1 on any colour."""
     return "#000000" if contrast(colour, "#000000") >= contrast(colour, "#ffffff") else "#ffffff"
 
 
@@ -132,7 +132,7 @@ def show(words: str) -> str:
 
 
 def measure(words: str, size: float = SIZE) -> float:
-    """About how wide words are drawn: an average letter is little more than half as wide as high, a CJK one as wide."""
+    """About how wide words are drawn: an average letter is a little more than half as wide as it is high, a CJK one as wide."""
     if words.isascii():
         return size * 0.56 * len(words)
     return size * sum(1.0 if unicodedata.east_asian_width(letter) in "WF" else 0.56 for letter in words)
@@ -149,8 +149,8 @@ def fit(words: str, width: float, size: float = SIZE) -> str:
 
 
 def fit_names(names: Sequence[str], width: float, size: float = SIZE) -> list[str]:
-    """Names cut to ``width`` so that those that differ look different: at the end, else in the middle, else behind what they
-    begin with alike, wherever that keeps them apart."""
+    """Names cut to ``width`` so that different names still look different: at the end, else in the middle, else after their common
+    beginning, whichever keeps them apart."""
     lines = [" ".join(name.split()) for name in names]
     best = [fit(line, width, size) for line in lines]
     for cut in (_fit_middle, _fit_behind):
@@ -183,7 +183,7 @@ def _count_alike(one: str, other: str) -> int:
 
 @dataclass(frozen=True)
 class PageSvg:
-    """A drawing as a page has it: its marks, and the words with which it is a figure of the page, or a file."""
+    """A drawing as it is on a page: its marks, and its title and description, for the page and for a file."""
 
     key: str
     title: str
@@ -209,9 +209,9 @@ def write_page_svg(drawing: Drawing, *, key: str, title: str, description: str) 
 
 
 def embed(svg: PageSvg, shown: str = "") -> str:
-    """The drawing as an element of a page. Its ids begin with ``chart-``, for a section about it has ids of the same key.
+    """The drawing as an element of a page. Its ids begin with ``chart-``, because a section about it has ids with the same key.
 
-    ``shown`` is one more class: "wide" or "narrow", on screens of which kind it is shown.
+    ``shown`` is one more class: "wide" or "narrow", the screens on which it is shown.
     """
     size = f'width="{svg.width:g}" height="{svg.height:g}" viewBox="0 0 {svg.width:g} {svg.height:g}"'
     classes = f"chart-svg {shown}".rstrip()
@@ -224,9 +224,9 @@ def embed(svg: PageSvg, shown: str = "") -> str:
 
 
 def write_file_svg(svg: PageSvg, *, summary: str = "", notes: Sequence[str] = ()) -> str:
-    """The drawing as a document of its own, with its title above and its notes below.
+    """The drawing as a separate document, with its title above and its notes below.
 
-    It is made from what the page shows: classes become the attributes of ``STYLES``, links and labels go.
+    It is made from what the page shows: classes become the attributes of ``STYLES``, and links and labels are removed.
     """
     key, width = svg.key, max(svg.width + 32, 480)
     labels = [unescape(label, {"&quot;": '"'}) for label in _LABEL.findall(svg.marks)]
@@ -260,7 +260,7 @@ def write_file_svg(svg: PageSvg, *, summary: str = "", notes: Sequence[str] = ()
     )
 
 
-# Words are written without quotation marks of their own, so that these find what we wrote and nothing else.
+# Quotation marks in words are escaped, so that these patterns find only our own attributes.
 _LABEL = re.compile(r"<title>([^<]*)</title>")
 _GROUP = re.compile(r"<(/?)(?:a|g)(?: [^>]*)?>")
 _CLASS = re.compile(r' class="([^"]*)"')
@@ -274,7 +274,7 @@ def _define_stripes(key: str, attributes: str) -> str:
 
 
 def _write(shape: Shape, key: str) -> str:
-    """An element. Values of ``at`` are our own: numbers, and words of SVG."""
+    """An element. The values in ``at`` are not user text: they are numbers and SVG keywords."""
     parts = [
         f' {name}="{value}"' if isinstance(value, str) else f' {name}="{value:g}"' for name, value in shape.at.items()
     ]
@@ -290,7 +290,7 @@ def _list_attributes(style: str) -> str:
 
 @cache
 def _name_class(style: str) -> str:
-    """The class of a style. Shades are those of every page (h0 to h20), for a ground and for the words on it."""
+    """The class of a style. Shades are those of every page (h0 to h20), for a background and for the words on it."""
     if style.startswith("on h"):
         return f"c-on {style[3:]}"
     return f"c-shade {style}" if style[0] == "h" and style[1:].isdigit() else f"c-{style}"
@@ -305,13 +305,13 @@ _STYLE_OF = {_name_class(style): style for style in STYLES}
 
 
 ZOOM = 2.0
-"""Pixels per unit of a drawing: sharp in print at the size it has on a page."""
+"""Pixels per unit of a drawing: sharp in print at its size on a page."""
 _MISSING = "PNG needs the package {}, which is not installed here. Take the SVG instead."
 _FACES = ("SourceSansPro-Regular.ttf", "SourceSansPro-Bold.ttf")
 
 
 class NoRenderer(Exception):
-    """The sentence says what is missing here."""
+    """PNG cannot be written here; the message says what is missing."""
 
 
 def write_png(svg: str, *, zoom: float = ZOOM) -> bytes:
@@ -325,7 +325,7 @@ def write_png(svg: str, *, zoom: float = ZOOM) -> bytes:
         raise NoRenderer(_MISSING.format("font-source-sans-pro"))
     faces = [str(Path(font.origin).parent / "files" / name) for name in _FACES]
     if not all(Path(face).is_file() for face in faces):
-        # Without a font the renderer would leave out every word and say nothing.
+        # Without a font the renderer would leave out every word without an error.
         raise NoRenderer("The font for PNG figures is damaged here. Take the SVG instead.")
     return bytes(
         resvg_py.svg_to_bytes(svg_string=svg, zoom=zoom, font_files=faces, font_family=FAMILY, sans_serif_family=FAMILY)

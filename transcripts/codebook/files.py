@@ -1,4 +1,4 @@
-"""A version of the codebook as the file formats hold it, and what a file of any of them says."""
+"""A version of the codebook in the form of the file formats, and reading a file in any of them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Thing = TypeVar("Thing", CodeContent, FamilyContent)
 
 
 class FileContent(NamedTuple):
-    """What a file holds. ``fields`` and ``family_fields`` are those it has; the others stay as they are."""
+    """The content of a file. ``fields`` and ``family_fields`` are those the file has; others keep their values."""
 
     form: str
     content: CodebookContent
@@ -45,8 +45,8 @@ class FileContent(NamedTuple):
 
 
 def read_version(version: CodebookVersion, *, coder: User | None = None) -> CodebookContent:
-    """Everything in a version, with its examples in words: three queries. ``coder``: for whom, if she codes; what she is
-    still to code is left out."""
+    """Everything in a version, with its examples as text: three queries. ``coder``: the reader, if she codes; sentences that she
+    has yet to code are left out."""
     return replace(
         read_content(version),
         title=version.title,
@@ -83,7 +83,7 @@ def make_rows(content: CodebookContent) -> Iterator[CodeRow]:
 
 
 def read_file(data: bytes, *, name: str, scope: str, known: CodebookContent, used: Iterable[str]) -> FileContent:
-    """What a file says, in any of the three formats; its beginning decides which.
+    """Read a file in any of the three formats, which its beginning shows.
 
     ``scope`` is the address of the study, ``known`` its latest version, ``used`` all identifiers it ever had. Raises
     ``CodebookFileError``.
@@ -102,7 +102,7 @@ def _read_json(data: bytes, name: str) -> FileContent:
 
 
 def _read_table(data: bytes, name: str, known: CodebookContent, used: Iterable[str]) -> FileContent:
-    """Rows as families, in the order in which they first appear, and codes family by family."""
+    """The families of the rows, in order of first appearance, and the codes by family."""
     table = read_codebook(data, name=name)
     places = _Places(table.codes, known, used)
     codes = []
@@ -120,9 +120,10 @@ def _read_table(data: bytes, name: str, known: CodebookContent, used: Iterable[s
 
 
 class _Places:
-    """The identifiers and families of the rows of a table. What the table does not say of a family is as it is known.
+    """The identifiers and families of the rows of a table. What the table does not say about a family is taken from the known
+    version.
 
-    A code or family without an identifier is the known one of its name; a new one gets an identifier of its name.
+    A code or family without an identifier is the known one with that name; a new one gets an identifier made from its name.
     """
 
     def __init__(self, rows: Iterable[CodeRow], known: CodebookContent, used: Iterable[str]) -> None:
@@ -157,14 +158,15 @@ class _Places:
         return self._name_family(row), fold_name(row.name)
 
     def _name_family(self, row: CodeRow) -> str:
-        """The family by its name in the file; of a row without one, that of the only known code of its name."""
+        """The family named in the file; for a row without one, the family of the only known code with its name."""
         if named := find_family(row):
             return named
         same = self._list_same(row)
         return fold_name(same[0].family) if len(same) == 1 else ""
 
     def _list_same(self, row: CodeRow) -> list[CodeContent]:
-        """The known code of the row: by its identifier, or else those of its name that no row gives."""
+        """The known codes that the row may mean: the one with its identifier, or else those with its name that no row
+        identifies."""
         if row.code_id:
             return [code for code in self.known.codes if code.identifier == row.code_id]
         return [code for code in self.known_codes.get(fold_name(row.name), []) if code.identifier not in self.given]
@@ -214,7 +216,8 @@ class _Places:
 
 
 def _read_qdc(data: bytes, name: str, scope: str, known: CodebookContent, used: Iterable[str]) -> FileContent:
-    """A tree of codes: what cannot be coded with at its top is a family, all else is a code or a category of one."""
+    """Read a tree of codes: an entry at the top that is not codable is a family; everything else is a code or a category of
+    one."""
     codes, sets, warnings = read_qdc(data, name=name)
     tree = _Tree(_Identifiers(scope, known, used))
     for code in codes:
@@ -233,7 +236,7 @@ class _Tree:
         self.examples: list[FileExample] = []
 
     def add(self, code: QdcCode) -> None:
-        """Take in a code; the one it is under came before it."""
+        """Add a code; its parent was added before it."""
         parts = read_description(code.description)
         if not code.parent_guid and not code.is_codable:
             self.families[code.guid] = FamilyContent(
@@ -261,7 +264,7 @@ class _Tree:
         self.examples += [replace(example, code=identifier) for example in parts.examples]
 
     def finish(self) -> CodebookContent:
-        """All of it; codes at the top have a family of their own."""
+        """The complete content; codes at the top get a family of their own."""
         loose = any(code.family == IMPORTED.identifier for code in self.codes.values())
         families = (*self.families.values(), *([IMPORTED] if loose else []))
         return _clean(
@@ -272,8 +275,8 @@ class _Tree:
 class _Identifiers:
     """Finds or makes the identifiers of the families and codes of one file.
 
-    Our own are found again by their GUIDs. A code of another program gets an identifier of its name and the beginning
-    of its GUID, by which it is found again when it comes under another name.
+    Our own are recognised by their GUIDs. A code of another program gets an identifier made from its name and the beginning of
+    its GUID, so that it is recognised later under another name.
     """
 
     def __init__(self, scope: str, known: CodebookContent, used: Iterable[str]) -> None:
@@ -284,7 +287,7 @@ class _Identifiers:
         self.taken = {IMPORTED.identifier}
 
     def find_code(self, code: QdcCode, family: str) -> str:
-        """The identifier of a code, which no other code of the file has."""
+        """The identifier of a code, unique among the codes of the file."""
         tail = f"_{code.guid[:GUID_DIGITS]}"
         found = self.code_of.get(code.guid) or self.tail_of.get(tail)
         if found is None or found in self.taken:
@@ -294,7 +297,7 @@ class _Identifiers:
         return found
 
     def find_family(self, family: QdcCode) -> str:
-        """The identifier of a family, which no other family of the file has."""
+        """The identifier of a family, unique among the families of the file."""
         found = self.family_of.get(family.guid)
         if found is None or found in self.taken:
             found = make_identifier(family.name, prefix="", used=self.taken)
@@ -326,7 +329,7 @@ def _clean(content: CodebookContent) -> CodebookContent:
 
 
 def fill_in(file: FileContent, known: CodebookContent, *, keep_missing: bool = False) -> CodebookContent:
-    """The content of the next version: as the file has it, and where the file says nothing, as it is known."""
+    """The content of the next version: that of the file, completed from the known version."""
     codes = {code.identifier: code for code in known.codes}
     families = {family.identifier: family for family in known.families}
     silent, silent_of_families = ALL_OF_A_CODE - file.fields, ALL_OF_A_FAMILY - file.family_fields

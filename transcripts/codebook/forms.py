@@ -1,7 +1,6 @@
-"""What people type about codebooks.
+"""Forms for codebooks: codes and families of a draft, whole versions and their files, examples, and proposals.
 
-Codes and families of a draft, whole versions and the files they come from, sentences that show what a code means, codes that are
-missing; and the kinds of fields that these forms share.
+Also the kinds of fields that these forms share.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ from transcripts.studies.models import MethodChoice, Study
 from transcripts.ui.forms import NumberField, OnceForm, RowForm, limit_size
 
 Choices = Iterable[tuple[str, Any]]
-# Each stands out from the light and the dark page alike (at least 3:1), which lets it fill a swatch or draw a border. No
-# single colour is fit for words on both, so none is used for words, and none is ever the only sign.
+# Each has enough contrast on light and dark pages (at least 3:1) for a swatch or a border. No single colour suits words on
+# both, so none is used for words, and none is ever the only sign.
 PALETTE = {
     "#a8559a": "plum",
     "#c25187": "pink",
@@ -55,7 +54,7 @@ def line_field(label: str, *, help_text: str = "", required: bool = False) -> fo
 
 
 def offer(form: forms.BaseForm, name: str, choices: Choices) -> None:
-    """Say what can be chosen in a field, which is known only when the form is made."""
+    """Set the choices of a field, which are known only when the form is made."""
     cast(forms.ChoiceField, form.fields[name]).choices = list(choices)
 
 
@@ -87,7 +86,7 @@ class RulesField(LinesField):
 
 
 class ColorField(forms.ChoiceField):
-    """A colour of the palette, the one there is, or none."""
+    """A colour of the palette, the present colour, or none."""
 
     def __init__(self) -> None:
         choices = [("", "none"), *PALETTE.items()]
@@ -96,7 +95,7 @@ class ColorField(forms.ChoiceField):
         )
 
     def offer(self, color: str) -> None:
-        """Keep a colour that came with a file."""
+        """Also offer a colour that came from a file."""
         if color and color not in PALETTE:
             self.choices = [("", "none"), *PALETTE.items(), (color, color)]
 
@@ -108,7 +107,7 @@ class ColorField(forms.ChoiceField):
 
 
 class SeenForm(forms.Form):
-    """A form about a code or a family of a draft; ``revision`` is the one that the page showed."""
+    """A form for a code or a family of a draft; ``revision`` is the one that the page showed."""
 
     revision = NumberField(min_value=0, required=False)
 
@@ -137,7 +136,7 @@ class FamilyForm(SeenForm, RowForm):
         }
 
     def read_content(self) -> FamilyContent:
-        """The family as typed."""
+        """The family as entered."""
         values = {name: value for name, value in self.cleaned_data.items() if name != "revision"}
         return FamilyContent(identifier="", **values)
 
@@ -204,7 +203,7 @@ class CodeForm(SeenForm, RowForm):
         return str(self.cleaned_data["key"]).lower()
 
     def read_content(self, families: Sequence[FamilyNode], attributes: tuple[CodeAttribute, ...]) -> CodeContent:
-        """The code as typed."""
+        """The code as entered."""
         kind, _, identifier = self.cleaned_data["place"].partition(":")
         family_of = {node.code.identifier: each.family for each in families for node in each.codes}
         family = identifier if kind == "f" else family_of[identifier].identifier
@@ -224,7 +223,7 @@ def _offer_places(node: FamilyNode) -> Iterable[tuple[str, str]]:
 
 
 class AttributeForm(forms.Form):
-    """A question that codings with a code answer; without a question there is none."""
+    """A question that codings with a code answer; without a label there is no question."""
 
     label = line_field("Question")
     kind = forms.ChoiceField(
@@ -250,10 +249,10 @@ _AttributeFormSet = forms.formset_factory(
 
 
 class AttributeFormSet(_AttributeFormSet):  # type: ignore[misc, valid-type]
-    """The questions of a code and room for one more."""
+    """The questions of a code and an empty form for one more."""
 
     def read_attributes(self) -> tuple[CodeAttribute, ...]:
-        """The questions as typed; a new one gets a key of its words."""
+        """The questions as entered; a new one gets a key made from its words."""
         found: list[CodeAttribute] = []
         for form in self.forms:
             label = " ".join(form.cleaned_data.get("label", "").split())
@@ -288,8 +287,8 @@ def list_attributes(code: CodeContent) -> list[dict[str, object]]:
 
 
 class NeedsReason(RowForm):
-    """Why something is done that cannot be seen from the codebook alone. ``current`` is the code that somebody changed
-    meanwhile."""
+    """The reason for a change, which the codebook alone does not show. ``current`` is the code if somebody has changed it in the
+    meantime."""
 
     needed = ("reason",)
     current: Any = None
@@ -300,16 +299,16 @@ class NeedsReason(RowForm):
 
     @property
     def status(self) -> int:
-        """Of the page that shows it."""
+        """The HTTP status of the page that shows it."""
         return 409 if self.current else 422 if self.errors else 200
 
 
 class ReasonForm(SeenForm, NeedsReason):
-    """Why something is done to a code."""
+    """The reason for a change of a code."""
 
 
 class MergeForm(NeedsReason):
-    """Two codes or more that become one of them, or a new one."""
+    """A merge of two or more codes into one of them, or into a new one."""
 
     codes = forms.MultipleChoiceField(label="Codes to merge", widget=forms.CheckboxSelectMultiple)
     target = forms.ChoiceField(label="They become")
@@ -334,7 +333,7 @@ class MergeForm(NeedsReason):
 
 
 class PartForm(RowForm):
-    """One of the codes that come out of another; without a name there is none."""
+    """One of the codes that result from a split; without a name there is none."""
 
     optional = ("name",)
 
@@ -403,7 +402,7 @@ class StudyForm(forms.Form):
             cleaned["slug"] = slugify(str(cleaned["name"]))[: Study._meta.get_field("slug").max_length].strip("-")
             if not cleaned["slug"] and "slug" not in self.errors:
                 self.add_error("slug", "No address can be made from this name. Give one, such as culture-2.")
-        # A file says what is meant, also where nothing was ticked.
+        # If a file was chosen, it is used even if the option was not ticked.
         if cleaned.get("file") is not None:
             cleaned["codebook"] = Beginning.FILE
         elif cleaned.get("codebook") == Beginning.FILE and "file" not in self.errors:
@@ -442,7 +441,7 @@ class CodebookFileForm(forms.Form):
 
 
 class ConfirmForm(forms.Form):
-    """The file as it was looked at, and what cannot be read from it."""
+    """The file that was previewed, and decisions that cannot be read from it."""
 
     name = forms.CharField(widget=forms.HiddenInput, max_length=255)
     content = forms.CharField(widget=forms.HiddenInput, max_length=MAX_FILE_SIZE * 2)
@@ -461,7 +460,7 @@ class ConfirmForm(forms.Form):
 
 
 class ExampleForm(RowForm):
-    """What an example shows about a code."""
+    """The meaning of an example for a code."""
 
     kind = forms.ChoiceField(
         label="It",
@@ -478,7 +477,7 @@ class ExampleForm(RowForm):
 
 
 class PinnedExampleForm(ExampleForm):
-    """A sentence, by its interview and number, and what it shows."""
+    """A sentence, identified by interview and number, and what it shows."""
 
     interview = forms.ChoiceField(label="Interview")
     number = line_field("Sentence", required=True, help_text="Its number at the desk, such as 14 or 14a.")
@@ -511,7 +510,7 @@ class PinForm(ExampleForm):
 
 
 class ProposalForm(OnceForm, RowForm):
-    """A code that is missing. The fields on the sentence are made by the page."""
+    """The proposal of a code. The page sets the fields for the sentence."""
 
     DRAFT, USE = "draft", "use"
 
@@ -537,7 +536,7 @@ class ProposalForm(OnceForm, RowForm):
 
 
 class AnswerForm(RowForm):
-    """What becomes of a proposal."""
+    """The answer to a proposal."""
 
     ACCEPT, USE, DECLINE = "accept", "use", "decline"
 

@@ -16,7 +16,7 @@ from transcripts.ui.typed_text import MAX_REASON, MAX_TEXT
 
 
 class Beginning(models.TextChoices):
-    """With which codebook a study begins."""
+    """The codebook with which a study begins."""
 
     BUILT_IN = "built-in", "The built-in codebook: themes, moves, case features, failures, challenges and responses"
     EMPTY = "empty", "An empty one, to which you add codes of your own"
@@ -26,8 +26,7 @@ class Beginning(models.TextChoices):
 class CodebookVersion(models.Model):
     """One state of a study's codebook. Codings point to the codes of a published version and so keep their meaning.
 
-    A draft that was given up stays, discarded, so that no number is used twice. ``based_on`` is the version a draft
-    began as.
+    A discarded draft stays, so that no number is used twice. ``based_on`` is the version from which a draft was started.
     """
 
     class Status(models.TextChoices):
@@ -72,9 +71,9 @@ class CodebookVersion(models.Model):
 
 
 class CodeFamily(models.Model):
-    """Codes that answer one question, with rules of their own.
+    """Codes that answer one question and share rules.
 
-    ``once_per_answer``: one person applies each of its codes to one sentence of an answer at most. ``applies_to`` says whose
+    ``once_per_answer``: one person applies each of its codes to at most one sentence of an answer. ``applies_to`` says whose
     turns its codes are about.
     """
 
@@ -140,14 +139,14 @@ class CodeFamily(models.Model):
 
 
 class Code(models.Model):
-    """One code of one codebook version; ``identifier`` is the same thing across versions.
+    """One code of one codebook version; the same ``identifier`` means the same code in all versions.
 
-    ``meaning_version`` is the number of the version since which it means what it means: codings made under an earlier
-    one are to be looked at again. ``attributes`` are the questions a coding with this code answers beside the code
-    itself ({key, label, kind: text or choice, choices}); ``terms`` are words whose mention by the interviewer counts as
-    prompting it, or kinds of her turns in square brackets. ``keyword_rules`` are lines, any of which makes the annotator
-    of rules propose the code. One that ``is_category`` only groups the codes under it: nobody applies it.
-    ``revision`` counts the edits of a draft, so that a change made meanwhile is noticed.
+    ``meaning_version`` is the number of the version that gave the code its present meaning: codings made under an earlier one
+    need re-review. ``attributes`` are the questions that a coding with this code also answers ({key, label, kind: text or
+    choice, choices}); ``terms`` are words that count as prompting if the interviewer says them, or kinds of her turns in square
+    brackets. ``keyword_rules`` are lines; if any of them matches, the keyword annotator proposes the code. A code with
+    ``is_category`` only groups the codes under it and is not applied. ``revision`` counts the edits of a draft, so that a
+    concurrent change is noticed.
     """
 
     version = models.ForeignKey(CodebookVersion, on_delete=models.PROTECT, related_name="codes")
@@ -212,18 +211,18 @@ class CodeExampleQuerySet(models.QuerySet["CodeExample"]):
     """Which examples are shown."""
 
     def shown(self, *, coder: User | None = None) -> Self:
-        """Invented ones, and sentences of interviews that count in their study. To a ``coder`` no sentence that she is still to
-        code: she would learn its code before her own decision."""
+        """Invented examples, and sentences of interviews that count in their study. A ``coder`` is not shown sentences that she
+        has yet to code, because she would learn their codes before her own decision."""
         counted = models.Q(sentence__isnull=True) | models.Q(sentence__turn__interview__study__isnull=False)
         rows = self.filter(counted)
         return rows if coder is None else rows.filter(~_is_still_to_code(coder))
 
 
 def _is_still_to_code(coder: User) -> models.Q:
-    """That an example is a sentence that ``coder`` may still code blind: neither decided nor coded by her, in an interview that
-    is open for her and that she has not unblinded. Who pinned it knows it.
+    """A condition: the example is a sentence that ``coder`` may still code blind. She has neither decided nor coded it, and its
+    interview is open to her and not unblinded by her. The person who pinned the sentence knows it.
 
-    Rooms above this one hold decisions and rounds, so they are reached through the relations of the sentence.
+    Decisions and rounds belong to rooms above this one, so they are reached through the relations of the sentence.
     """
     sentences = Sentence.objects.filter(pk=OuterRef("sentence"))
     interviews = Interview.objects.filter(pk=OuterRef("sentence__turn__interview"))
@@ -253,9 +252,9 @@ def _is_still_to_code(coder: User) -> models.Q:
 
 
 class CodeExample(models.Model):
-    """A sentence that shows what a code means: one that belongs, one that does not, or one that anchors its meaning.
+    """A sentence that shows what a code means: one to include, one to exclude, or one that anchors its meaning.
 
-    Either a sentence of the study is pinned, or the ``words`` were invented for the codebook and stand in no interview.
+    Either a sentence of the study is pinned, or the ``words`` were invented for the codebook and are in no interview.
     """
 
     class Kind(models.TextChoices):
@@ -296,8 +295,8 @@ class CodeExample(models.Model):
 class CodeChange(models.Model):
     """One step of a draft: what was done to which code, with which effect on its meaning, and why.
 
-    A merge has a row for each code that went into ``to_identifier``; a split one for each code that came out. An empty
-    effect of a redefinition was not said (an imported file says none), so that it counts as another meaning.
+    A merge has a row for each code that went into ``to_identifier``; a split one for each code that came out. If the effect of
+    a redefinition is empty because it was not stated (imported files state none), the redefinition counts as a new meaning.
     """
 
     class Kind(models.TextChoices):
@@ -311,7 +310,7 @@ class CodeChange(models.Model):
         ADJUSTED = "adjusted", "Adjusted"
 
     class Effect(models.TextChoices):
-        """What a new wording does to the meaning; only the first leaves codings as they are."""
+        """The effect of a new wording on the meaning; only the first leaves codings as they are."""
 
         WORDING = "wording", "Wording only"
         NARROWING = "narrowing", "Narrower"
@@ -345,7 +344,7 @@ class CodeChange(models.Model):
 
 
 class CodeProposal(models.Model):
-    """A code somebody found missing, often in the words of a sentence; the lead accepts or declines it."""
+    """A code that somebody proposed, often in the words of a sentence; a lead accepts or declines it."""
 
     class State(models.TextChoices):
         OPEN = "open", "Open"

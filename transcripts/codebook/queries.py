@@ -1,4 +1,4 @@
-"""What is read of codebooks, and sentences as the codebook quotes them."""
+"""Queries about codebooks and the sentences that they quote."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CODE_COLUMNS = (
     *("exclude", "key", "source", "parent__identifier", "color", "terms", "attributes", "keyword_rules"),
     "is_category",
 )
-# The database cuts the words out, for a turn may be long and a page shows many.
+# The database cuts out the words, because a turn may be long and a page shows many.
 SENTENCE_TEXT = Substr("turn__text", F("start") + 1, F("end") - F("start"), output_field=CharField())
 EXAMPLE_TEXT = Case(
     When(sentence__isnull=True, then=F("words")),
@@ -47,7 +47,7 @@ EXAMPLE_TEXT = Case(
 
 
 def current_version(study: Study) -> CodebookVersion | None:
-    """The published version with the highest number: the one people code with. ``None`` before the first."""
+    """The published version with the highest number, with which people code. ``None`` before the first."""
     return study.codebook_versions.filter(status=PUBLISHED).order_by("-number").first()
 
 
@@ -57,12 +57,12 @@ def latest_version(study: Study) -> CodebookVersion | None:
 
 
 def next_number(study: Study) -> int:
-    """The number of the next version; that of a discarded draft is not used again."""
+    """The number of the next version; numbers of discarded drafts are not used again."""
     return (study.codebook_versions.aggregate(last=Max("number"))["last"] or 0) + 1
 
 
 def find_open_draft(study: Study) -> CodebookVersion | None:
-    """The draft that is being written: the newest that no published version has overtaken."""
+    """The draft that is being edited: the newest one, unless a later version has been published."""
     latest = latest_version(study)
     return latest if latest is not None and latest.status == DRAFT else None
 
@@ -95,7 +95,7 @@ def find_changes(version: CodebookVersion, *, since: CodebookVersion) -> dict[st
 
 
 def read_content(version: CodebookVersion) -> CodebookContent:
-    """What a version holds, as plain values: two queries."""
+    """The content of a version as plain values: two queries."""
     families = version.families.order_by("position").values_list(*FAMILY_COLUMNS)
     codes = version.codes.order_by("family__position", "position").values_list(*CODE_COLUMNS)
     return CodebookContent(
@@ -139,7 +139,7 @@ def _describe_examples(version: CodebookVersion, coder: User | None) -> dict[str
 
 
 def read_steps_between(before: CodebookVersion, after: CodebookVersion) -> list[Step]:
-    """The changes by which ``after`` came of ``before``: those of the published versions between, and its own."""
+    """The changes that led from ``before`` to ``after``: those of the published versions in between, and its own."""
     return read_steps(
         after.study_id,
         Q(version__number__gt=before.number, version__number__lt=after.number, version__status=PUBLISHED)
@@ -160,13 +160,13 @@ def read_steps(study_id: int, which: Q) -> list[Step]:
 
 
 def _read_names(study_id: int, identifiers: set[str]) -> dict[str, str]:
-    """What codes are called in the newest version that has them."""
+    """The names of codes in the newest version that has them."""
     rows = Code.objects.filter(version__study=study_id, identifier__in=identifiers).order_by("version__number")
     return dict(rows.values_list("identifier", "name"))
 
 
 def read_history(version: CodebookVersion) -> tuple[Names, list[Step]]:
-    """What is needed to trace codes up to this version: their names in each version, and all changes. Two queries."""
+    """The data for tracing codes up to this version: their names in each version, and all changes. Two queries."""
     which = Q(number__lte=version.number) & (Q(status=PUBLISHED) | Q(pk=version.pk))
     rows = Code.objects.filter(version__in=CodebookVersion.objects.filter(which, study=version.study_id))
     names: dict[int, dict[str, str]] = {version.number: {}}
@@ -239,8 +239,8 @@ def list_family_choices(version: CodebookVersion) -> list[tuple[str, str]]:
 
 
 def find_newer_parts(version: CodebookVersion) -> NewerParts:
-    """What the built-in codebook has that no version of this study ever had, but for discarded ones: four queries, fewer where the
-    version lacks nothing."""
+    """What the built-in codebook has and no version of this study ever had, discarded ones aside: four queries, fewer if nothing
+    is missing."""
     content, built_in = read_content(version), load_seed().content
     parts = find_newer_parts_of(content, built_in, had=())
     if not parts:
@@ -253,7 +253,7 @@ def find_newer_parts(version: CodebookVersion) -> NewerParts:
 
 
 def find_missing(draft: CodebookVersion) -> list[Code]:
-    """The codes of the version a draft began as that are not in it, with their families."""
+    """The codes that a draft no longer has from the version from which it was started, with their families."""
     if draft.based_on_id is None:
         return []
     kept = draft.codes.filter(identifier=OuterRef("identifier"))
@@ -262,13 +262,13 @@ def find_missing(draft: CodebookVersion) -> list[Code]:
 
 
 def is_new(code: Code) -> bool:
-    """Whether a code of a draft is in no version before it, so that nobody has coded with it."""
+    """Whether a code of a draft is in no earlier version, so that nobody has coded with it."""
     earlier = Code.objects.filter(version__study=code.version.study_id, identifier=code.identifier)
     return not earlier.filter(version__status=PUBLISHED).exists()
 
 
 def used_identifiers(study: Study) -> set[str]:
-    """The identifiers of all codes of all versions: none is given to another code."""
+    """The identifiers of all codes of all versions, which are never given to another code."""
     return set(Code.objects.filter(version__study=study).values_list("identifier", flat=True))
 
 
@@ -293,7 +293,7 @@ def read_wordings(code: Code) -> list[tuple[Code, list[Step]]]:
 
 
 def list_proposals(study: Study, *, only: User | None = None) -> QuerySet[CodeProposal]:
-    """The proposals of a study, open ones first and then the newest; ``only`` those of one person."""
+    """The proposals of a study, open ones first, then the newest first; with ``only``, those of one person."""
     rows = CodeProposal.objects.filter(study=study).filter(
         Q(sentence__isnull=True) | Q(sentence__turn__interview__study=study)
     )
@@ -305,8 +305,8 @@ def list_proposals(study: Study, *, only: User | None = None) -> QuerySet[CodePr
 
 
 def read_examples(which: Q, *, coder: User | None) -> dict[int, list[Any]]:
-    """Examples with their ``text``, cut out by the database, under the number of their code: one query. Those that belong
-    come first, then those that do not. ``coder``: who reads it, if she codes; what she is still to code is left out."""
+    """Examples with their ``text``, cut out by the database, by the id of their code: one query. Examples to include come first,
+    then examples to exclude. ``coder``: the reader, if she codes; sentences that she has yet to code are left out."""
     rows = (
         CodeExample.objects.shown(coder=coder)
         .filter(which)
@@ -354,8 +354,8 @@ note."""
 
 
 def find_quoted(study: Study, examples: Sequence[FileExample]) -> Iterator[FoundQuote]:
-    """Those of the examples whose words are one sentence at the place they name, and those that name no place: they were
-    invented. Each once in a code."""
+    """The examples whose words match the sentence at the place they name, and those without a place, which were invented. Each
+    once per code."""
     wanted = [each for each in examples if each.interview and each.sentence]
     places = {(each.interview, each.sentence) for each in wanted}
     which = Q(turn__interview__study=study, retired_by__isnull=True)

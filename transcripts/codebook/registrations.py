@@ -11,7 +11,7 @@ from transcripts.studies.roles import Permission
 
 
 def find_proposals(request: StudyRequest) -> Waiting | None:
-    """Proposed codes that nobody has answered, for those who edit the codebook."""
+    """Unanswered proposals, for people who edit the codebook."""
     if Permission.EDIT_CODEBOOK not in request.role.permissions:
         return None
     count = CodeProposal.objects.filter(study=request.study, state=CodeProposal.State.OPEN).count()

@@ -1,11 +1,11 @@
-"""Blind readings: what coders said before they saw what anybody else had said. Agreement rests on these alone.
+"""Blind readings: coders' labels from before they saw anybody else's labels. Agreement is computed only from these.
 
-A row is blind by what its coder could see. It counts as a blind reading while it is active, or if it was active when its coder
-first saw others' labels there (a reveal of the sentence, an unblinding of the interview): what she withdraws after that
-was still her own reading. A coding that was migrated to another code counts there.
+A row is blind or not by what its coder could see. It counts as a blind reading while it is active, or if it was active when its
+coder first saw others' labels there (a reveal of the sentence, an unblinding of the interview), because what she withdraws
+after that was still her own reading. A coding that was migrated to another code counts under that code.
 
-Everything is read as plain tuples into arrays, for a study of ten coders and 50,000 sentences has a million rows. Loads
-numpy; pages import this inside functions.
+Everything is read as plain tuples into arrays, because a study with ten coders and 50,000 sentences has a million rows. This
+module loads numpy, so pages import it inside functions.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ WHERE v.study_id = %s AND v.status = 'published' AND h.kind IN ('merged', 'split
 ORDER BY v.number, h.id
 """
 
-# The numbers that stand for roles of turns in ``BlindLabels.roles``.
+# The numbers for roles of turns in ``BlindLabels.roles``.
 SIDES = {CodeFamily.AppliesTo.MODEL.value: 1, CodeFamily.AppliesTo.INTERVIEWER.value: 2}
 
 
 class VersionSpan(NamedTuple):
-    """Codebook versions from ``first`` to ``last``, and the time in which they were the ones people coded with."""
+    """Codebook versions from ``first`` to ``last``, and the period in which people coded with them."""
 
     first: int
     last: int
@@ -79,10 +79,10 @@ class VersionSpan(NamedTuple):
 
 
 class UsedCode(NamedTuple):
-    """A code of some published version, as what it is now: what was merged is what it went into.
+    """A code of some published version in its present form: a merged code is the one it was merged into.
 
-    The identifier is the same thing in all versions, and so in one family: that of the latest version that has it.
-    ``is_split``: it came apart, and which of the parts a coder meant is not known.
+    An identifier means the same code in all versions and belongs to one family, that of the latest version that has it.
+    ``is_split``: the code was split, and which of the parts a coder meant is not known.
     """
 
     identifier: str
@@ -100,10 +100,10 @@ class BlindTable(NamedTuple):
     ``turn_ids``: the cluster of each (of an interview, its first turn). ``coders``: numbers of persons. ``decided``:
     coders x units. ``labels``: codes x coders x units, never true where not decided.
 
-    A unit is decided by a code of the family or by the coder's word that she is through: of a sentence its own
-    decision, of a turn those of all its sentences, of an interview those of all sentences the model says. Nobody is asked to
-    decide the interviewer's turns: for codes of these, a coder is through when she has decided the whole answer that follows.
-    Turns that the family is not for are never decided.
+    A unit is decided by a code of the family or by the coder's decisions: for a sentence its own decision, for a turn those of
+    all its sentences, for an interview those of all sentences of the model. Nobody is asked to decide the interviewer's turns:
+    for their codes, a turn is decided when the coder has decided the whole answer that follows. Turns that the family is not
+    for are never decided.
     """
 
     unit: str
@@ -117,12 +117,12 @@ class BlindTable(NamedTuple):
     labels: Bools
 
     def find_differing(self) -> Numbers:
-        """The places of the units that two or more decided and did not label alike."""
+        """The places of the units that two or more coders decided and labelled differently."""
         deciders, yes = self.decided.sum(axis=0), self.labels.sum(axis=1)
         return np.flatnonzero(((yes > 0) & (yes < deciders)).any(axis=0))
 
     def list_readings(self, place: int) -> dict[int, tuple[str, ...]]:
-        """Who decided about the unit at ``place``, and the codes each applied."""
+        """The coders who decided the unit at ``place``, with the codes each applied."""
         return {
             coder: tuple(code for code, has in zip(self.codes, self.labels[:, row, place], strict=True) if has)
             for row, coder in enumerate(self.coders)
@@ -134,8 +134,7 @@ class BlindLabels(NamedTuple):
     """All blind readings of a study or of some of its interviews, sentence by sentence.
 
     ``roles``: of the sentences' turns, as in ``SIDES``, 0 for others. ``decisions``: coders x sentences, whether the coder
-    said that she is through. ``codings``: rows of the place of the sentence, the place of the coder and the number of the
-    code.
+    decided the sentence. ``codings``: rows of the place of the sentence, the place of the coder and the number of the code.
     """
 
     sentence_ids: Numbers
@@ -150,7 +149,7 @@ class BlindLabels(NamedTuple):
     span: VersionSpan | None
 
     def arrange(self, family: str, unit: str, codes: Sequence[str]) -> BlindTable:
-        """The readings of one family as a table over its unit, with those of its codes that are asked for."""
+        """The readings of one family as a table over its unit, with the requested codes."""
         places, first = self._place_units(unit)
         side = self.find_side(family) if unit != CodeFamily.Unit.INTERVIEW else ""
         decisions = self.decide_questions() if side == CodeFamily.AppliesTo.INTERVIEWER else self.decisions
@@ -182,10 +181,10 @@ class BlindLabels(NamedTuple):
         return sides[max(sides)] if sides else CodeFamily.AppliesTo.ANY.value
 
     def decide_questions(self) -> Bools:
-        """``decisions``, and for each sentence of the interviewer whether the coder is through with its answer: she has decided
-        every sentence that is to be decided until the interviewer speaks again, and there is one."""
+        """``decisions`` with the interviewer's sentences added: such a sentence is decided if the coder has decided every sentence
+        of the answer, up to the interviewer's next turn, and there is at least one."""
         asks = self.roles == SIDES[CodeFamily.AppliesTo.INTERVIEWER.value]
-        # Exchanges are numbered: one begins with an interview, and where the interviewer speaks after somebody else.
+        # Exchanges are numbered: one begins with each interview, and wherever the interviewer speaks after somebody else.
         begins = np.ones(len(asks), dtype=bool)
         begins[1:] = (self.interview_ids[1:] != self.interview_ids[:-1]) | (asks[1:] & ~asks[:-1])
         exchange = np.cumsum(begins) - 1
@@ -210,7 +209,7 @@ class BlindLabels(NamedTuple):
     def _label(
         self, family: str, unit: str, codes: Sequence[str], places: Numbers, size: tuple[int, int]
     ) -> tuple[Bools, Bools, Bools]:
-        """Labels by code; where any code of the family was applied; where one makes the reading unknown here."""
+        """Labels by code; the units with any code of the family; the units whose reading is unknown because of a split code."""
         labels = np.zeros((len(codes), *size), dtype=bool)
         is_coded, is_foreign = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
         row_of = {code: row for row, code in enumerate(codes)}
@@ -235,7 +234,7 @@ def read_blind(
 ) -> BlindLabels:
     """The blind readings of the study, or of some interviews; with ``span`` those made under its versions.
 
-    What a coder said of a unit counts within a span only when all her codes of the family there were applied under it. Five
+    A coder's reading of a unit counts within a span only if all her codes of the family there were applied under it. Five
     queries.
     """
     condition, numbers = "", [study.pk]
@@ -290,7 +289,7 @@ def _read_codes(study: Study) -> dict[int, UsedCode]:
 
 
 def _limit(span: VersionSpan | None) -> tuple[str, list[datetime.datetime]]:
-    """The condition that a decision was made while one of the versions was the current one."""
+    """The condition that a decision was made while one of the versions was current."""
     bounds = [] if span is None else [(">=", span.since), ("<", span.until)]
     used = [(sign, moment) for sign, moment in bounds if moment is not None]
     return " ".join(f"AND x.created_at {sign} %s" for sign, _ in used), [moment for _, moment in used]

@@ -1,4 +1,4 @@
-"""Human work, and nothing else: what people decided about sentences, and when they decided it."""
+"""Human work only: what people decided about sentences, and when."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ class Blinding(models.TextChoices):
 
 
 class Level(models.TextChoices):
-    """Semantic: said outright. Latent: read from what is said; asks for one line of interpretation."""
+    """Semantic: said outright. Latent: interpreted from what is said; needs one line of interpretation."""
 
     SEMANTIC = "semantic", "Semantic"
     LATENT = "latent", "Latent"
 
 
 class Enactment(models.TextChoices):
-    """Whether a move is made here, shown in an example, or only talked about."""
+    """Whether a move is made here, demonstrated in an example, or only described."""
 
     ENACTED = "enacted", "Enacted"
     DEMONSTRATED = "demonstrated", "Demonstrated"
@@ -58,7 +58,7 @@ class Grounding(models.TextChoices):
 
 
 class Prompting(models.TextChoices):
-    """Whether the interviewer had raised it before; derived from the turns unless a person says otherwise."""
+    """Whether the interviewer had already raised the topic; derived from the turns unless a person says otherwise."""
 
     PROMPTED = "prompted", "Prompted"
     UNPROMPTED = "unprompted", "Unprompted"
@@ -79,7 +79,7 @@ class Sees(Protocol):
 
 
 def stood_when_unblinded(sentence: str = "sentence") -> Q:
-    """Of codings or decisions: withdrawn only after their coder had seen others' labels there.
+    """A condition on codings or decisions: withdrawn only after their coder had seen others' labels there.
 
     ``sentence``: the path from a row to the sentence that it is about.
     """
@@ -98,7 +98,7 @@ class LabelQuerySet(models.QuerySet[Row]):
     """Which codings or decisions count; docs/blinding.md defines the terms."""
 
     def active(self) -> Self:
-        """Those that have not been withdrawn."""
+        """Rows that have not been withdrawn."""
         return self.filter(withdrawn_at__isnull=True)
 
     def visible_to(self, viewer: Sees) -> Self:
@@ -117,8 +117,8 @@ class CodingQuerySet(LabelQuerySet["Coding"]):
     def blind(self) -> Self:
         """What coders said before they saw others' labels: the same rule as in coding/blind.py.
 
-        Besides active blind codings these are the ones that were withdrawn only after the coder had seen others'
-        labels. A coding that was migrated counts where it was migrated to, and nowhere else.
+        Besides active blind codings, these include codings that were withdrawn only after the coder had seen others' labels. A
+        migrated coding counts only in its new place.
         """
         migrated = Coding.objects.filter(pk=OuterRef("superseded_by"), migrated_from=OuterRef("pk"))
         return self.filter(
@@ -142,7 +142,7 @@ class MemoQuerySet(models.QuerySet["Memo"]):
         return self.filter(withdrawn_at__isnull=True)
 
     def counted(self) -> Self:
-        """Memos on no interview, or on one that counts in its study."""
+        """Memos on an interview that counts in its study, or on no interview."""
         return self.filter(models.Q(interview__isnull=True) | models.Q(interview__study__isnull=False))
 
     def visible_to(self, viewer: Sees) -> Self:
@@ -162,11 +162,10 @@ class Coding(models.Model):
     """One code that one person applied to one sentence. Never edited: a change withdraws this row and adds another.
 
     A code of a turn or interview family is stored on its first sentence. ``idempotency_key`` is made by the page, so that a
-    replayed request stores nothing twice. ``quote_start`` and ``quote_end`` mark words inside the sentence, in code
-    points of the turn's text. Rows applied to several sentences at once share ``range_id``. ``attributes`` answers the
-    code's own questions. An empty ``prompting`` is derived from earlier turns of the interviewer. ``reason`` is asked
-    for once others' labels were seen. ``migrated_from`` is the coding this one was made from, by a boundary
-    edit or a merge of codes.
+    replayed request stores nothing twice. ``quote_start`` and ``quote_end`` mark words inside the sentence, in code points of
+    the turn's text. Rows applied to several sentences at once share ``range_id``. ``attributes`` has the answers to the code's
+    own questions. If ``prompting`` is empty, it is derived from earlier turns of the interviewer. ``reason`` is required once
+    others' labels were seen. ``migrated_from`` is the coding from which a boundary edit or a merge of codes made this one.
     """
 
     sentence = models.ForeignKey(
@@ -273,7 +272,7 @@ class Coding(models.Model):
 
     @property
     def quote(self) -> tuple[int, int] | None:
-        """What of the sentence is quoted, in code points of the turn's text."""
+        """The quoted part of the sentence, in code points of the turn's text."""
         return (
             (self.quote_start, self.quote_end) if self.quote_start is not None and self.quote_end is not None else None
         )
@@ -283,13 +282,13 @@ class LinkQuerySet(models.QuerySet["Link"]):
     """Which links count."""
 
     def active(self) -> Self:
-        """Those that have not been withdrawn, of codings that have not been either."""
+        """Links that have not been withdrawn, of codings that have not been withdrawn."""
         return self.filter(withdrawn_at__isnull=True, coding__withdrawn_at__isnull=True)
 
     def blind(self) -> Self:
-        """What coders linked before they saw others' labels, by the same rule as codings: what was withdrawn only after its
-        coder had seen others' labels of the coded sentence counts too. The coding has to be a blind reading itself; who
-        reads links asks for that."""
+        """Links that coders made before they saw others' labels, by the same rule as for codings: a link that was withdrawn only
+        after its coder had seen others' labels of the coded sentence counts too. The coding must be a blind reading itself;
+        callers check that."""
         stood = stood_when_unblinded("coding__sentence")
         return self.filter(Q(withdrawn_at__isnull=True) | stood, blinding=Blinding.BLIND)
 
@@ -297,9 +296,9 @@ class LinkQuerySet(models.QuerySet["Link"]):
 class Link(models.Model):
     """A relation of a coding: a move acts on a feature, an entry of a feature rests on a sentence, a Revise changes one.
 
-    The first names a ``code``, the others an earlier ``sentence`` of the thread or of what it hangs on; ``quote_start`` and
-    ``quote_end`` mark words inside it, in code points of the turn's text. Never edited. A link goes along when its coding is
-    superseded, restored or migrated: this row is withdrawn and the new coding gets one like it.
+    The first names a ``code``, the others an earlier ``sentence`` of the thread or of the one from which it continues;
+    ``quote_start`` and ``quote_end`` mark words inside it, in code points of the turn's text. Never edited. When its coding is
+    superseded, restored or migrated, this row is withdrawn and the new coding gets an equal one.
     """
 
     class Kind(models.TextChoices):
@@ -366,8 +365,8 @@ class Link(models.Model):
 class Decision(models.Model):
     """ "Read; nothing more here": a person's own decision on a sentence, after which suggestions may be shown.
 
-    ``none_applies`` says that she read it and no code applies, which is data: without it agreement and recall are
-    undefined (method brief, AC26).
+    ``none_applies`` says that she read it and no code applies. This is data: without it, agreement and recall are undefined
+    (method brief, AC26).
     """
 
     sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, related_name="decisions")
@@ -398,9 +397,9 @@ class Decision(models.Model):
 
 
 class Reveal(models.Model):
-    """When a person first saw others' labels for a sentence; her own decision came before.
+    """When a person first saw others' labels for a sentence, after her own decision.
 
-    What she had coded by then is her blind reading, for good.
+    What she had coded by then stays her blind reading.
     """
 
     class Source(models.TextChoices):
@@ -427,29 +426,29 @@ class Reveal(models.Model):
 
 
 CONDITION = "condition"
-"""Value of ``Unblinding.where`` for what shows no labels: the condition of a masked interview."""
+"""Value of ``Unblinding.where`` for the condition of a masked interview, which shows no labels."""
 NOT_CODING = "not coding"
 """Value of ``Unblinding.where`` for the labels of interviews that a person will not code; she opened their conditions too."""
 
 
 class UnblindingQuerySet(models.QuerySet["Unblinding"]):
-    """What was unblinded."""
+    """Unblindings by kind."""
 
     def of_labels(self) -> Self:
-        """Others' labels. Only these let her see them."""
+        """Unblindings of others' labels. Only these let a person see the labels."""
         return self.exclude(where=CONDITION)
 
     def of_conditions(self) -> Self:
-        """The condition of a masked interview."""
+        """Openings of the condition of a masked interview."""
         return self.filter(where=CONDITION)
 
 
 class Unblinding(models.Model):
-    """Somebody chose to see others' labels in an interview, or its condition while it is masked: what she codes there afterwards
-    is not blind.
+    """Somebody chose to see others' labels in an interview, or its condition while it is masked. What she codes there
+    afterwards is not blind.
 
-    Written by `transcripts.blinding` alone. ``where`` names the page from which she did it; ``CONDITION`` stands beside a row for
-    the labels, for who has seen the one has not seen the other.
+    Written by `transcripts.blinding` alone. ``where`` names the page on which she did it. ``CONDITION`` has a row separate from
+    that for the labels, because a person may have seen only one of the two.
     """
 
     interview = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="unblindings")
@@ -485,10 +484,10 @@ class Unblinding(models.Model):
 
 
 class StageOpening(models.Model):
-    """When a person first opened a model's reasoning at the desk. Until then she reads what the model said alone.
+    """When a person first opened a model's reasoning at the desk. Until then she reads only what the model said.
 
-    What a model thinks for itself is its back stage (paper 001, section 4.5): a coder who has read it reads the answer
-    in another light, so each opening is kept.
+    A model's private reasoning is its back stage (paper 001, section 4.5): a coder who has read it reads the answer
+    differently, so each opening is recorded.
     """
 
     turn = models.ForeignKey(Turn, on_delete=models.PROTECT, related_name="openings")
@@ -507,10 +506,10 @@ class StageOpening(models.Model):
 class Memo(models.Model):
     """A note on a sentence, an interview, a code, a theme or the study. A new text is a new row.
 
-    Of the first two a person keeps one each; of the others as many as she likes, distinguished by ``thread``, which all
-    versions of one memo share. Emptying a memo stores a row without text that is withdrawn at once, so that a replayed
-    request finds it. ``subject_key`` is the identifier of the code or the number of the theme. ``revision`` counts the
-    versions of one memo, so that a change made meanwhile is noticed.
+    A person has one memo per sentence and per interview, and any number of the others, distinguished by ``thread``, which all
+    versions of one memo share. Emptying a memo stores a row without text that is withdrawn at once, so that a replayed request
+    finds it. ``subject_key`` is the identifier of the code or the number of the theme. ``revision`` counts the versions of one
+    memo, so that a concurrent change is noticed.
     """
 
     class Kind(models.TextChoices):
@@ -610,10 +609,10 @@ class Memo(models.Model):
 
 
 class DeskSettings(models.Model):
-    """How one person has set her desk, in every study and on every machine: a preference, so it is changed in place.
+    """One person's settings of the desk, for every study and every machine. They are preferences, so they are changed in place.
 
-    ``keys`` are what she chose for acts and for codes, where it differs from what the desk and the codebook give
-    (see keys.py); an empty key is one that is switched off.
+    ``keys`` are her keys for acts and codes that differ from the defaults of the desk and the codebook (see keys.py); an empty
+    key is switched off.
     """
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="desk_settings")
@@ -625,7 +624,7 @@ class DeskSettings(models.Model):
 
 
 # What the audit trail records of codings, links, decisions and memos: enough to rebuild every row of them. Quotes are offsets,
-# because the texts of sentences never change. Idempotency keys are left out, because they say nothing of the work.
+# because the texts of sentences never change. Idempotency keys are left out, because they say nothing about the work.
 STUDY_OF_A_SENTENCE = "sentence.turn.interview.owning_study_id"
 register_rows(
     Coding,

@@ -1,4 +1,4 @@
-"""The next sentence of a study for a person to go to, and when she is through with a turn of the interviewer."""
+"""The next sentence of a study that needs a person, and whether she has finished a turn of the interviewer."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ QUESTION_UNDECIDED = (
     "Decide on this turn first: apply one of the codes for the interviewer’s turns, press Enter on every sentence of the answer "
     "that follows, or press Enter on each sentence of the turn itself. Then you can open its suggestions."
 )
-# A turn, whether the interviewer says it, and whether coders decide it; in the order of the interview.
+# Turns in the order of the interview: whether the interviewer says them, and whether coders decide them.
 Said = tuple[int, bool, bool]
 
 
 class Reason(StrEnum):
-    """Why a person should go to a sentence."""
+    """The reason why a person should go to a sentence."""
 
     ASSIGNED = "assigned"
     UNCODED = "uncoded"
@@ -87,7 +87,7 @@ Found = tuple[Reason, int, int]
 
 
 class _Seeker:
-    """Looks from the sentence at which somebody is: on to the end of the study, then from its beginning."""
+    """Searches from a person's present sentence to the end of the study, then from its beginning."""
 
     def __init__(self, study: Study, at: int | None) -> None:
         self.study, self.at = study, at or 0
@@ -98,7 +98,7 @@ class _Seeker:
                 self.place = cursor.fetchone() or self.place
 
     def find(self, reason: Reason, condition: str, *values: Value, sides: str = "><") -> Found | None:
-        """The first sentence of which ``condition`` is true after the place (">"), or else before it ("<"), or at it ("=")."""
+        """The first sentence for which ``condition`` is true after the place (">"), or else before it ("<"), or at it ("=")."""
         with connection.cursor() as cursor:
             for side in sides:
                 sql = NEXT.replace(":side", side).replace(":reason", condition)
@@ -108,13 +108,13 @@ class _Seeker:
         return None
 
     def find_from_here(self, reason: Reason, condition: str, *values: Value) -> Found | None:
-        """The same, but the interview of the place comes first, with what is before the place too, and the place itself last."""
+        """The same, but the whole interview of the place comes first, and the place itself last."""
         here = self.place[0]
         found = self.find(reason, f"{condition} AND i.id = %s", *values, here) if here else None
         return found or self.find(reason, condition, *values, sides="><=")
 
     def find_disagreed(self, version: CodebookVersion, shown: Sequence[int]) -> Found | None:
-        """A few interviews at a time, for the blind readings of a whole study take a second to read."""
+        """Searches a few interviews at a time, because reading the blind readings of a whole study takes a second."""
         here = self.place[0]
         around = {">": [pk for pk in shown if pk >= here], "<": [pk for pk in shown if pk <= here]}
         for side, interviews in around.items():
@@ -130,10 +130,10 @@ class _Seeker:
 def find_next(request: StudyRequest, *, at: int | None) -> Found | None:
     """The next sentence for the person after the sentence ``at``, if any. A few queries.
 
-    First what is assigned to her: uncoded sentences, then codings whose code has changed since. Then the same in the other
-    interviews that she may code, then disagreements between coders (if she may see them), then sentences with a memo of hers.
-    Within a reason, the rest of her present interview comes first, before and after her place; then the interviews after it, and
-    the first interview follows the last. The sentence at which she is comes last, for she has passed it over so far.
+    First come interviews assigned to her: uncoded sentences, then codings whose code has changed since. Then the same in the
+    other interviews that she may code, then disagreements between coders (if she may see them), then sentences with her own
+    memos. For each reason, the rest of her present interview comes first, before and after her place, then the interviews after
+    it, and after the last one the first. Her present sentence comes last, because she has passed it over so far.
     """
     study, user_id = request.study, request.user.pk
     seeker, version = _Seeker(study, at), current_version(study)
@@ -155,7 +155,7 @@ def find_next(request: StudyRequest, *, at: int | None) -> Found | None:
 
 
 def describe_reason(request: StudyRequest, reason: str, *, interview_id: int) -> str:
-    """Why the person was led to a sentence, with the name of the round that asks for it; "" for no reason we know."""
+    """Why the person was led to a sentence, with the name of the round if there is one; "" for an unknown reason."""
     if reason == Reason.ASSIGNED:
         own = list_still_to_code(request.study, request.user).filter(interview=interview_id)
         if name := own.order_by("round__number").values_list("round__name", flat=True).first():
@@ -164,7 +164,7 @@ def describe_reason(request: StudyRequest, reason: str, *, interview_id: int) ->
 
 
 def list_shown_to(request: StudyRequest) -> list[int]:
-    """The interviews in which the person may see where coders differ: those she opened; all, when she does not code."""
+    """The interviews in which the person may see where coders differ: those she has unblinded, or all if she does not code."""
     if Permission.SEE_ALL_CODINGS not in request.role.permissions:
         return []
     if Permission.CODE not in request.role.permissions:
@@ -200,7 +200,7 @@ def _list_families(version: CodebookVersion) -> Iterator[tuple[str, list[str]]]:
 
 
 def pair_questions(said: Iterable[Said]) -> dict[int, list[int]]:
-    """Of one interview, each turn of the interviewer with the turns to be decided until she speaks again."""
+    """Each turn of the interviewer in one interview, with the turns to decide until she speaks again."""
     found: dict[int, list[int]] = {}
     asking: list[int] = []
     has_ended = True
@@ -216,13 +216,12 @@ def pair_questions(said: Iterable[Said]) -> dict[int, list[int]]:
 
 
 def find_decided_questions(study: Study, interview_ids: Collection[int], coder_id: int) -> set[int]:
-    """The turns of the interviewer in these interviews with which a person is through.
+    """The turns of the interviewer in these interviews that a person has decided.
 
-    Nobody has to decide such turns one by one. She is through with one when she has coded it, when she has decided the whole
-    answer that follows (as ``BlindLabels.decide_questions`` counts it), or when she has decided each of its sentences
-    herself. Where no answer follows, only the first and the last are possible. Coded counts where each family for the
-    interviewer's turns has a code of hers there: otherwise she still has to say something of the others. What she was once
-    shown suggestions of stays decided. Five queries.
+    Nobody has to decide such turns one by one. A turn is decided when she has coded it, when she has decided the whole answer
+    that follows (as in ``BlindLabels.decide_questions``), or when she has decided each of its sentences. If no answer follows,
+    only the first and the last are possible. It counts as coded if she has applied a code of every family for the interviewer's
+    turns; otherwise the other families are still open. A turn for which she has seen suggestions stays decided. Five queries.
     """
     said: dict[int, dict[int, Said]] = defaultdict(dict)
     sentences: dict[int, set[int]] = defaultdict(set)
@@ -265,5 +264,5 @@ def _list_coded(study: Study, interview_ids: Collection[int], coder_id: int) -> 
 
 
 def is_question_decided(turn: Turn, coder_id: int) -> bool:
-    """Whether a person is through with this turn of the interviewer. Reads turn.interview.study."""
+    """Whether a person has decided this turn of the interviewer. Reads turn.interview.study."""
     return turn.pk in find_decided_questions(turn.interview.study, [turn.interview_id], coder_id)

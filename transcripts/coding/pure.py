@@ -1,11 +1,11 @@
-"""Whether the interviewer had raised a thing before the model came to it.
+"""Whether the interviewer had raised a topic before the model did.
 
 A coding on the model's words is prompted when an earlier turn of the interviewer mentions the code (its name, another
 name, or one of its terms), or when the same coder applied the same code to an earlier sentence of the interviewer. A term
 in square brackets, such as [challenge], names a kind of turn instead of words.
 
-It is unprompted only where that was looked for and not found: there is an earlier turn of the interviewer, and the code
-has terms. All else is unclear. It is a proposal made from the words alone; a coder may say otherwise.
+It is unprompted only if a search was possible and found nothing: there is an earlier turn of the interviewer, and the code has
+terms. Everything else is unclear. This is a proposal from the words alone; a coder may say otherwise.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PROMPTED = "prompted"
 UNPROMPTED = "unprompted"
 UNCLEAR = "unclear"
 OPENING_PROMPT = "opening prompt"
-# Written without spaces between words: Thai, Lao, Khmer, Myanmar, and the ideographs and syllables of East Asia.
+# Scripts without spaces between words: Thai, Lao, Khmer, Myanmar, and the ideographs and syllables of East Asia.
 SPACELESS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 MIN_PLURAL_LENGTH = 3
 ENDING = re.compile("(?:ies|y|s)$")
@@ -36,9 +36,9 @@ has no text. An opening prompt that the file gives apart from the turns is place
 
 
 class Signs(NamedTuple):
-    """By what it is recognised that the interviewer raised a code.
+    """The signs by which the mention of a code by the interviewer is recognised.
 
-    Without terms, ``has_terms``, a code may have been raised in words that nobody thought of.
+    If a code has no terms (``has_terms`` is false), it may have been raised in words that nobody anticipated.
     """
 
     words: tuple[str, ...] = ()
@@ -68,7 +68,7 @@ class Prompts:
     ) -> None:
         questions = sorted(questions)
         folded = [text.casefold() for _, text, _ in questions]
-        # One text to search: a null, which no transcript contains, keeps turns apart.
+        # One text to search: a null, which no transcript contains, separates the turns.
         self._text = "\0".join(folded)
         self._ends = list(accumulate(len(text) + 1 for text in folded))
         self._positions = [position for position, _, _ in questions]
@@ -82,7 +82,7 @@ class Prompts:
             self._coded[key] = min(position, self._coded.get(key, position))
 
     def find_mention(self, code: str) -> int | None:
-        """The position of the first turn of the interviewer that names ``code`` or is of a kind it names, if any."""
+        """The position of the interviewer's first turn that names ``code`` or is of a kind that the code names, if any."""
         if code not in self._mentioned:
             signs = self._signs.get(code, Signs())
             hit = _find_words(self._text, signs.words)
@@ -94,9 +94,9 @@ class Prompts:
         return self._mentioned[code]
 
     def find_search(self, code: str) -> tuple[int | None, int | None]:
-        """The first turn in which ``code`` was looked for, and the first that leaves open whether it was raised there.
+        """The first turn in which ``code`` could be searched, and the first that leaves open whether it was raised.
 
-        A turn leaves it open that has no text, or of which the file does not say the kind while the code asks for it.
+        A turn leaves it open if it has no text, or if the code names kinds of turns and the file does not give the kind.
         """
         signs = self._signs.get(code, Signs())
         if not signs.has_terms or not self._positions:
@@ -115,7 +115,7 @@ class Prompts:
 
 
 def quote_mention(text: str, signs: Signs) -> str:
-    """The first words of ``text`` that name the code with these signs, as they stand there; empty where it is not named."""
+    """The first words of ``text`` that name the code with these signs, unchanged; empty if the code is not named."""
     characters = [character.casefold() for character in text]
     folded = "".join(characters)
     found = [match for word in _compile_words(signs.words) if (match := _find_match(folded, *word))]
@@ -131,8 +131,8 @@ def quote_mention(text: str, signs: Signs) -> str:
 
 
 def decide(raised: int | None, search: tuple[int | None, int | None], position: int) -> str:
-    """What holds at ``position``, of a code that was first raised at one place and looked for from one place on, as long
-    as no turn left it open."""
+    """The result at ``position`` for a code, from the first place that raised it, the first at which it could be searched, and the
+    first that left it open."""
     if raised is not None and raised < position:
         return PROMPTED
     first, left_open = search
@@ -158,7 +158,7 @@ def _find_word(text: str, stem: str, pattern: re.Pattern[str]) -> int | None:
 
 
 def _find_match(text: str, stem: str, pattern: re.Pattern[str]) -> re.Match[str] | None:
-    """A word's first match. To look for its stem first is many times as fast as the pattern alone."""
+    """A word's first match. Searching its stem first is many times as fast as the pattern alone."""
     place = text.find(stem)
     while place >= 0:
         if match := pattern.match(text, place):
@@ -175,12 +175,12 @@ def _compile_words(words: tuple[str, ...]) -> list[tuple[str, re.Pattern[str]]]:
 
 
 def _cut_stem(word: str) -> str:
-    """What every match of a casefolded word begins with, in its plural and in its singular."""
+    """The common beginning of all matches of a casefolded word, singular and plural."""
     return ENDING.sub("", word.split(maxsplit=1)[0])
 
 
 def _write_pattern(word: str) -> str:
-    """Whole words, the last also in a simple plural; scripts without spaces anywhere in the text."""
+    """A pattern for whole words, the last also in a simple plural; in scripts without spaces it matches anywhere."""
     inner = r"\s+".join(re.escape(part) for part in word.split())
     if SPACELESS.search(word):
         return inner

@@ -1,7 +1,7 @@
-"""What is read before something is coded.
+"""Queries that are made before something is coded.
 
-Most of these reads come before every single code, and a query set takes ten times as long to build as SQLite or PostgreSQL take to
-answer it. So they are plain SQL that both understand, and give model instances whose other columns are deferred.
+Most of these queries run before every single code, and building a query set takes ten times as long as SQLite or PostgreSQL
+take to answer it. So they are plain SQL that both understand, and return model instances whose other columns are deferred.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ GROUP BY m.coder_id"""
 
 
 class Closure(StrEnum):
-    """Why an interview cannot be coded by a person, if it cannot.
+    """Why a person cannot code an interview, if she cannot.
 
-    Reading is always open, and so are memos, but for an interview whose consent says that people may not code it.
+    She can always read it, and write memos, except on an interview whose consent says that people may not code it.
     """
 
     OPEN = "open"
@@ -50,11 +50,11 @@ class Closure(StrEnum):
 
     @property
     def sentence(self) -> str:
-        """What is said to her; empty when she may code."""
+        """The explanation for her; empty if she may code."""
         return SENTENCES[self]
 
 
-# Where what closes an interview can be changed: the permission that takes, the name of the page, and what its link says.
+# The page on which an interview can be opened again: the permission it needs, its name, and the text of the link.
 WAYS = {
     Closure.REFUSED: (Permission.SET_METHOD, "corpus:consent", "Change its consent"),
     Closure.INTERVIEW_COMPLETED: (Permission.CODE, "rounds:work", "My work"),
@@ -87,23 +87,23 @@ SENTENCES = {
 def read_first_openings(
     openings: QuerySet[StageOpening], *, coder: str = "coder", thread: str = "turn__interview"
 ) -> dict[tuple[Any, Any], datetime.datetime]:
-    """When each coder first opened reasoning of a thread, by the two columns that name them: their ids, unless told otherwise."""
+    """When each coder first opened reasoning of a thread, by the two columns that identify them: their ids, by default."""
     first = openings.order_by().values_list(coder, thread).annotate(first=Min("opened_at"))
     return {(person, name): opened for person, name, opened in first}
 
 
 def saw_reasoning(openings: Mapping[Any, Any], key: Any, made: Any) -> bool:
-    """Whether ``made``, the moment of a coding or decision, is not before its coder's first opening of reasoning of the thread.
+    """Whether ``made``, the time of a coding or decision, is at or after its coder's first opening of reasoning of the thread.
 
-    ``openings`` has that moment under ``key``, or nothing where she never opened any. No column says it: the desk, the exports
-    and the figures all ask here.
+    ``openings`` has that time under ``key``, or nothing if she never opened any. No column stores this; the desk, the exports
+    and the figures all call this function.
     """
     opened = openings.get(key)
     return opened is not None and bool(opened <= made)
 
 
 def find_closed_turns(turns: QuerySet[Turn], person_id: int) -> frozenset[int]:
-    """Those of ``turns`` that are reasoning which is closed to somebody who codes. One query.
+    """The ``turns`` that are reasoning closed to a person who codes. One query.
 
     She has neither opened them nor coded there, nor unblinded their interview.
     """
@@ -152,7 +152,7 @@ VALUES = ", ".join(
     [*(f"c.{name}" for name in CHOICE_FIELDS), "c.note, c.quote_start, c.quote_end, CAST(c.attributes AS text)"]
 )
 NO_VALUES = ", ".join([*("''" for _ in CHOICE_FIELDS), "'', NULL, NULL, ''"])
-# The last part always has a row: whether the person may code this interview now.
+# The last part always returns a row: whether the person may code this interview now.
 ACTIVE_LABELS = f"""
 SELECT 'coding', c.id, c.code_id, k.identifier, f.unit, c.range_id, c.blinding, {VALUES}
 FROM coding_coding c JOIN codebook_code k ON k.id = c.code_id JOIN codebook_codefamily f ON f.id = k.family_id
@@ -187,7 +187,7 @@ HOLD_TURNS = """
 SELECT t.id FROM corpus_turn t JOIN corpus_interview i ON i.id = t.interview_id
 WHERE i.study_id = %s ORDER BY t.id FOR NO KEY UPDATE OF t
 """
-# Of a sentence and of what the links of a coding on it point at.
+# The turns of a sentence and of the sentences to which the links of a coding on it lead.
 HOLD_TURNS_OF_LINKS = """
 SELECT t.id FROM corpus_turn t
 WHERE t.id IN (
@@ -259,11 +259,11 @@ class ActiveLabels:
 
     @property
     def has_sentence_codes(self) -> bool:
-        """Codes of a turn or an interview are stored on its first sentence but say nothing about that sentence."""
+        """Whether it has codes of the sentence itself; codes of a turn or interview are only stored on its first sentence."""
         return any(coding.unit == CodeFamily.Unit.SENTENCE for coding in self.codings)
 
     def is_last_word(self, coding_id: int) -> bool:
-        """Whether the sentence is decided and has this one code: removing it leaves none, and withdraws the decision."""
+        """Whether the sentence is decided and has only this code, so that removing it also withdraws the decision."""
         codes = [coding.pk for coding in self.codings if coding.unit == CodeFamily.Unit.SENTENCE]
         return self.decision_id is not None and not self.none_applies and codes == [coding_id]
 
@@ -276,7 +276,7 @@ class ActiveLabels:
 def find_interview(
     study: Study, interview_id: int, person_id: int
 ) -> tuple[Interview, dict[str, int | None], Closure, dict[str, dict[str, str]]] | None:
-    """An interview of the study, its place there, whether a person may code it, and the keys she gave herself: one query."""
+    """An interview of the study, its place there, whether a person may code it, and her own keys: one query."""
     parameters = [*[person_id] * (CLOSURE_PARAMETERS + 1), interview_id, study.pk]
     found: Any = next(iter(Interview.objects.raw(INTERVIEW, parameters)), None)
     if found is None:
@@ -286,7 +286,7 @@ def find_interview(
 
 
 def read_active_labels(sentence_id: int, coder_id: int) -> ActiveLabels:
-    """The work of ``coder_id`` on a sentence and whether she may go on with it, in one query."""
+    """The work of ``coder_id`` on a sentence, and whether she may continue it, in one query."""
     labels = ActiveLabels()
     place = [sentence_id, coder_id]
     with connection.cursor() as cursor:
@@ -308,7 +308,7 @@ def read_active_labels(sentence_id: int, coder_id: int) -> ActiveLabels:
 
 
 def read_seen(interview_id: int, coder_id: int) -> ActiveLabels:
-    """What somebody has seen of a whole interview, as ``choose_blinding`` asks: colleagues' labels, or the sealed condition."""
+    """What a person has seen of a whole interview, for ``choose_blinding``: colleagues' labels, or the sealed condition."""
     rows = Unblinding.objects.filter(interview=interview_id, user=coder_id)
     seen = set(rows.values_list("where", flat=True))
     return ActiveLabels(is_opened=bool(seen - {CONDITION}), is_condition_known=CONDITION in seen)
@@ -321,12 +321,12 @@ def _build_active_coding(pk: int, code_id: int, identifier: str, unit: str, *res
 
 
 def read_uuid(value: UUID | str | None) -> UUID | None:
-    """A UUID as plain SQL hands it out: SQLite keeps text."""
+    """A UUID from plain SQL, for which SQLite returns text."""
     return UUID(value) if isinstance(value, str) else value
 
 
 def read_range(range_id: UUID) -> list[tuple[int, int, str]]:
-    """The coder, interview and code of the codings in a range, without repetition: one row, unless something is wrong."""
+    """The distinct coder, interview and code of the codings in a range: one row in a consistent range."""
     value = Coding._meta.get_field("range_id").get_db_prep_value(range_id, connection)
     with connection.cursor() as cursor:
         cursor.execute(IN_RANGE, [value])
@@ -335,7 +335,7 @@ def read_range(range_id: UUID) -> list[tuple[int, int, str]]:
 
 
 def hold_turn(turn_id: int) -> None:
-    """Lets one act at a time go on in a turn, until the end of its transaction. Boundary edits lock the turn first too."""
+    """Lock a turn until the end of the transaction, so that only one act at a time changes it. Boundary edits do the same."""
     # SQLite lets one writer in at a time and needs no lock.
     if connection.features.has_select_for_update:
         with connection.cursor() as cursor:
@@ -343,10 +343,10 @@ def hold_turn(turn_id: int) -> None:
 
 
 def hold_turns_of_links(sentence_id: int, coder_id: int, identifier: str) -> None:
-    """Keeps boundary edits out of the turn of a sentence, and of those that a person's coding there has links to.
+    """Prevent boundary edits in the turn of a sentence, and in those to which a person's coding there has links.
 
-    Before anything else is locked. A boundary edit locks the turn, then sentences, then links that point at them; without this
-    a change of the coding would lock the link and then wait for the sentence.
+    Call it before anything else is locked. A boundary edit locks the turn, then sentences, then links that lead to them;
+    without this, a change of the coding would lock the link and then wait for the sentence.
     """
     if connection.features.has_select_for_update:
         with connection.cursor() as cursor:
@@ -354,13 +354,13 @@ def hold_turns_of_links(sentence_id: int, coder_id: int, identifier: str) -> Non
 
 
 def hold_these_turns(turn_ids: Collection[int]) -> None:
-    """``hold_turn`` for several turns. Before anything else is locked: who holds a turn goes on to lock its sentences."""
+    """``hold_turn`` for several turns. Call it before anything else is locked, because sentences are locked after turns."""
     if connection.features.has_select_for_update:
         list(Turn.objects.filter(pk__in=turn_ids).order_by("pk").select_for_update(no_key=True).values_list("pk"))
 
 
 def hold_turns(study_id: int) -> None:
-    """``hold_turn`` for all turns of a study. Before anything else is locked: who holds a turn goes on to lock the rest."""
+    """``hold_turn`` for all turns of a study. Call it before locking anything else: other rows are locked after turns."""
     if connection.features.has_select_for_update:
         with connection.cursor() as cursor:
             cursor.execute(HOLD_TURNS, [study_id])
@@ -407,7 +407,7 @@ def lock_sentence(
 def find_sentence(study: Study, interview_id: int, sentence_id: int) -> Sentence | None:
     """A sentence of an interview of the study with its turn and interview; their texts are not loaded.
 
-    Also a retired one: an act on it may have been stored before, and is refused otherwise.
+    Retired ones are included: an act on it may already have been stored; otherwise it is refused.
     """
     with connection.cursor() as cursor:
         cursor.execute(SENTENCE, [sentence_id, interview_id, study.pk])
@@ -478,19 +478,19 @@ def find_next_answer(interview_id: int, sentence: Sentence) -> int | None:
 
 
 def is_draft(interview_id: int) -> bool:
-    """Whether the interview is read as a draft now."""
+    """Whether the interview is a draft now."""
     return any(send(draft_checked, interview_id=interview_id))
 
 
 def find_place_now(sentence: Sentence, quote: Extent | None) -> tuple[Sentence, Extent | None]:
-    """The sentence that now contains what was pointed at: itself, the piece with the quote, else the first piece."""
+    """The sentence that now contains the target: itself, or the piece with the quote, or else the first piece."""
     while sentence.retired_by_id is not None:
         pieces = list(Sentence.objects.filter(made_by=sentence.retired_by_id).order_by("start"))
         was = get_extent(sentence)
         shares = [(piece, share_quote(quote, get_extent(piece))) for piece in pieces] if quote else []
         sentence, quote = next(((piece, share) for piece, share in shares if share), (pieces[0], None))
         if quote is None and len(pieces) == 1:
-            # Merged with a neighbour: what it pointed at becomes a quote.
+            # Merged with a neighbour: the former target becomes a quote.
             quote = was
         if quote == get_extent(sentence):
             quote = None

@@ -1,4 +1,4 @@
-"""What a coding says besides its code: one declaration, which forms, actions, the API and exports read.
+"""The values of a coding besides its code: one declaration, which forms, actions, the API and exports use.
 
 docs/adding.md lists the places to touch for a new value; here these are ``CHOICE_FIELDS`` and ``CodingValues``.
 """
@@ -17,7 +17,7 @@ from transcripts.corpus.pure.boundaries import Extent
 
 
 class ChoiceField(NamedTuple):
-    """A value with fixed choices, and how forms and documents present it.
+    """A value with fixed choices, and its presentation in forms and documents.
 
     ``family_flag`` names the attribute of a code's family that says whether its codes have this value at all. An empty
     ``empty_label`` means that the value is always given.
@@ -58,7 +58,7 @@ class CodingValues(NamedTuple):
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, Any]) -> CodingValues:
-        """From the values of ``COLUMNS``."""
+        """Make the values from those of ``COLUMNS``."""
         values = {**columns}
         start, end = values.pop("quote_start"), values.pop("quote_end")
         return cls(**values, quote=None if start is None else Extent(start, end))
@@ -70,7 +70,7 @@ class CodingValues(NamedTuple):
         return {**values, "attributes": dict(self.attributes), "quote_start": start, "quote_end": end}
 
     def clean(self) -> CodingValues:
-        """With typed words on one line each and without empty answers."""
+        """The values with each typed text on one line and without empty answers."""
         answers = {key: collapse_whitespace(answer) for key, answer in self.attributes.items() if answer.strip()}
         return self._replace(note=collapse_whitespace(self.note), attributes=answers)
 
@@ -81,7 +81,7 @@ class CodingValues(NamedTuple):
         }
 
     def adapt_to(self, code: Code) -> CodingValues:
-        """The values that a coding with ``code`` can have as well."""
+        """The values that a coding with ``code`` can also have."""
         return self._replace(
             enactment=self.enactment if code.family.carries_enactment else "",
             attributes=keep_answers(self.attributes, code),
@@ -89,11 +89,11 @@ class CodingValues(NamedTuple):
 
 
 PLAIN = CodingValues()
-"""What a coding says where nobody chose anything."""
+"""The values of a coding for which nobody chose anything."""
 
 
 def keep_answers(answers: Mapping[str, str], code: Code) -> dict[str, str]:
-    """Those answers that fit the questions of ``code``."""
+    """The answers that fit the questions of ``code``."""
     kept = {}
     for question in code.attributes:
         answer = answers.get(question["key"])
@@ -103,11 +103,11 @@ def keep_answers(answers: Mapping[str, str], code: Code) -> dict[str, str]:
 
 
 def collapse_whitespace(text: str) -> str:
-    """Typed words as one line."""
+    """A typed text on one line."""
     return " ".join(text.split())
 
 
 def read_json(text: str | None) -> dict[str, Any]:
-    """A JSON object that plain SQL returns as text; empty where there is none."""
+    """A JSON object that plain SQL returns as text; empty if there is none."""
     found: dict[str, Any] = json.loads(text) if text and text != "{}" else {}
     return found

@@ -1,4 +1,4 @@
-"""What is done to texts: files of interviews come in whole or not at all."""
+"""Actions on texts: a file of interviews is imported completely or not at all."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from transcripts.refusals import Refused
 from transcripts.studies.models import Study
 
 ROWS_IN_A_GROUP = 5_000
-# So little comes in at once: it keeps others waiting for some 20 ms.
+# At most this much is stored in one transaction, so that others wait for only about 20 ms.
 SMALL_ROWS = 1_500
 SMALL_CHARACTERS = 200_000
 # Each field of an interview that was read has a column of the same name, except these.
@@ -52,16 +52,16 @@ def import_files(
     choices: Choices | None = None,
     run: JobRun | None = None,
 ) -> list[ImportReport]:
-    """Store files of interviews with their turns and sentences: all of them, or none when one cannot be taken.
+    """Store files of interviews with their turns and sentences: all of them, or none if one cannot be imported.
 
-    ``files`` are names and contents, or the paths where these are. A file that came in before and an interview that the study
-    has word for word are skipped; what goes on where one of the study ends is appended to it. ``format`` is one of the readers'
-    or ``auto``; ``choices`` say it and what a person decided besides, such as that the threads come in masked. Raises
-    ``Refused`` with a sentence that names file and line. Others can write meanwhile, unless the files are small or the
-    caller has begun a transaction.
+    ``files`` are names and contents, or paths. A file that was imported before and an interview that the study has word for
+    word are skipped; if an interview of the study continues in a file, the new turns are appended to it. ``format`` is one of
+    the readers' formats or ``auto``; ``choices`` contain it and other decisions of a person, such as that the threads are
+    imported masked. Raises ``Refused`` with a sentence that names file and line. Others can write in the meantime, unless the
+    files are small or the caller has begun a transaction.
 
-    For the ``run`` of a job, what an earlier run has stored is kept, and the job is finished in the transaction that makes
-    the interviews visible. Raises ``JobStopped`` and ``JobPaused`` too.
+    For the ``run`` of a job, what an earlier run has stored is kept, and the job is finished in the transaction that makes the
+    interviews visible. Raises ``JobStopped`` and ``JobPaused`` too.
     """
     chosen = choices or Choices(format)
     plans = plan_files(study, files, chosen, run=run)
@@ -87,8 +87,8 @@ def plan_imports(
     run: JobRun | None = None,
     left_out: Mapping[str, str] = MappingProxyType({}),
 ) -> list[ImportReport]:
-    """What ``import_files`` would report or refuse; stores nothing. Finishes the job of ``run``, if there is one, and keeps
-    with it which of its files are ``left_out``, and why.
+    """What ``import_files`` would report or refuse; stores nothing. Finishes the job of ``run``, if there is one, and stores
+    with it which files are ``left_out``, and why.
 
     The sentences of a very large file are not counted.
     """
@@ -103,8 +103,7 @@ def plan_imports(
 def find_refused(
     *, study: Study, files: Sequence[tuple[str, bytes | Path]], choices: Choices, run: JobRun | None = None
 ) -> dict[str, str]:
-    """Those of several files that cannot be taken even by themselves, with what is wrong with each; nothing where that is true
-    of all of them."""
+    """The files that cannot be imported even alone, with the problem of each; empty if this is true of all files."""
     found = {}
     for name, data in files:
         if run is not None:
@@ -117,9 +116,9 @@ def find_refused(
 
 
 def describe_reports(reports: Sequence[ImportReport], *, hides: bool = False) -> dict[str, object]:
-    """The outcome of a job: its reports without the numbers of the interviews, which are in the audit event.
+    """The outcome of a job: its reports without the ids of the interviews, which are in the audit event.
 
-    ``hides``: interviews were imported masked, so the report says nothing of the files but how much they brought.
+    ``hides``: interviews were imported masked, so the report gives only the amounts.
     """
     if hides:
         reports = [
@@ -136,7 +135,7 @@ def describe_reports(reports: Sequence[ImportReport], *, hides: bool = False) ->
 
 
 def _make_teller(plans: Sequence[Plan], run: JobRun | None) -> Callable[[int], None]:
-    """What adds to the turns that are stored, of all that are new in these files, and reports it to the run."""
+    """A function that adds to the number of stored turns, out of all new turns in these files, and reports it to the run."""
     total = sum(plan.report.turns for plan in plans)
     done = 0
 
@@ -150,7 +149,7 @@ def _make_teller(plans: Sequence[Plan], run: JobRun | None) -> Callable[[int], N
 
 
 def _find_small(plans: Sequence[Plan]) -> list[list[Prepared]] | None:
-    """The prepared interviews of each file, if all together are few enough for one transaction."""
+    """The prepared interviews of each file, if all together are small enough for one transaction."""
     if sum(plan.report.turns for plan in plans) > SMALL_ROWS:
         return None
     read = [list(plan.new) for plan in plans]
@@ -181,8 +180,8 @@ def _store_plans(
 
 @dataclass(frozen=True)
 class Staged:
-    """Files of interviews that are stored, and that nobody sees. ``reports`` has one for each file that was given; ``hung`` are
-    the threads of each that hang on others."""
+    """Files of interviews that are stored but not yet visible. ``reports`` has one for each file; ``hung`` has the threads of each
+    file that continue from others."""
 
     study: Study
     files: list[ImportedFile]
@@ -224,10 +223,10 @@ def stage_plans(
     small: Sequence[list[Prepared]] | None = None,
     run: JobRun | None = None,
 ) -> Iterator[Staged]:
-    """Store what is new of these files so that nobody sees it, until the caller publishes it.
+    """Store the new parts of these files invisibly until the caller publishes them.
 
-    When an exception leaves the block, what was stored is removed; except for ``JobPaused``, after which another run of the
-    job goes on. Raises ``Refused``, also for an ``ImportInterrupted`` in the block.
+    If an exception leaves the block, what was stored is removed, except after ``JobPaused``, when another run of the job
+    continues. Raises ``Refused``, also for an ``ImportInterrupted`` in the block.
     """
     fresh = [plan for plan in plans if plan.report.created]
     files = [_enter(plan, study=study, by=by, run=run) for plan in fresh]
@@ -243,7 +242,7 @@ def stage_plans(
             ]
             stored = iter(parts)
             reports = [next(stored)[0] if plan.report.created else plan.report for plan in plans]
-            # At last, because a thread may hang on one of another file.
+            # Last, because a thread may continue from one of another file.
             for file, (_, _, hung) in zip(files, parts, strict=True):
                 storing.hang_threads(file, hung, beside=files)
             yield Staged(
@@ -292,9 +291,9 @@ def _store(
     by: trail.Actor,
     tell: Callable[[int], None],
 ) -> tuple[ImportReport, int, list[ReadInterview]]:
-    """Store what is ``new`` of one file, a few thousand rows at a time, so that memory stays small.
+    """Store the ``new`` parts of one file, a few thousand rows at a time, so that memory use stays small.
 
-    Returns the report, the number of records of consent, and the threads that hang on others, without their turns.
+    Returns the report, the number of records of consent, and the threads that continue from others, without their turns.
     """
     whole = storing.find_whole(imported) if imported.job_id else {}
     ids = [pk for pk, _, _ in whole.values()]
@@ -333,7 +332,7 @@ def _record_import(imported: ImportedFile, report: ImportReport, consents: int, 
 
 
 def _note_hung(interviews: Iterable[ReadInterview], hung: list[ReadInterview]) -> Iterator[ReadInterview]:
-    """The same interviews; those that hang on another are added to ``hung``, without their turns."""
+    """The same interviews; those that continue from another one are added to ``hung``, without their turns."""
     for interview in interviews:
         if interview.hangs_on:
             hung.append(masked.drop_turns(interview))

@@ -1,8 +1,8 @@
-"""What changes after an import: whether interviews count, what is known of them, and the boundaries of sentences.
+"""Changes after an import: whether interviews count, their details, and the boundaries of sentences.
 
-Texts never change; every correction leaves the old value in the history. Nothing is deleted. An interview that does not count has
-an empty ``study`` and keeps its ``owning_study``: see ``models.Interview``. Undoing an import takes back the interviews that it
-brought.
+Texts never change; every correction keeps the old value in the history. Nothing is deleted. An interview that does not count
+has an empty ``study`` and keeps its ``owning_study``: see ``models.Interview``. Undoing an import removes its interviews from
+the study.
 
 In a boundary edit, sentences are locked, retired and replaced. Only actions call the functions that write these rows.
 """
@@ -42,7 +42,7 @@ from transcripts.ui.forms import check_seen
 from transcripts.ui.typed_text import check_reason
 
 AT_A_TIME = 500
-# Plans, which say what is to be done with a text and nothing of it.
+# Plans, which say what is to be done with a text and are not work on it.
 PLANS = {"rounds.assignment", "annotators.turnarm"}
 PATHS: dict[type[models.Model], str] = {Interview: "", Turn: "__interview", Sentence: "__turn__interview"}
 # The fields that can be corrected, by the names that people see.
@@ -57,9 +57,9 @@ PROMPT_KIND = "prompt_kind"
 
 
 def archive_interviews(*, study: Study, interviews: Iterable[Interview], reason: str, by: User) -> int:
-    """Take interviews out of every list and figure of the study, until somebody restores them. Returns how many.
+    """Remove interviews from every list and figure of the study until somebody restores them. Returns how many.
 
-    Those that are archived already stay as they are. Raises ``Refused``.
+    Archived ones stay as they are. Raises ``Refused``.
     """
     needed = "Give a reason, such as “wrong file” or “the participant withdrew”. The reason is kept."
     reason = check_reason(reason, needed=needed)
@@ -67,7 +67,7 @@ def archive_interviews(*, study: Study, interviews: Iterable[Interview], reason:
 
 
 def restore_interviews(*, study: Study, interviews: Iterable[Interview], by: User, reason: str = "") -> int:
-    """Let archived interviews count again; what is said to be excluded becomes excluded. Returns how many.
+    """Let archived interviews count again, or be excluded if their field says so. Returns how many.
 
     Raises ``Refused``.
     """
@@ -112,9 +112,9 @@ def _lock(study: Study, keys: Sequence[int]) -> list[Interview]:
 
 
 def store_standings(interviews: Sequence[Interview], *, to: Standing, reason: str, by: User) -> list[Interview]:
-    """Give locked interviews a standing, with a row of history each; returns those that had another. Part of an action.
+    """Set the standing of locked interviews, with a history row for each; returns those that changed. Part of an action.
 
-    What would count, but is said to be excluded, becomes excluded.
+    An interview that would count becomes excluded if its field says so.
     """
     now = timezone.now()
     changes, moved = [], []
@@ -141,7 +141,7 @@ def store_standings(interviews: Sequence[Interview], *, to: Standing, reason: st
 
 
 class Work(NamedTuple):
-    """How many records of a person, or of machines (""), there are on an interview."""
+    """The number of records of a person, or of machines (""), on an interview."""
 
     person: str
     interview: str
@@ -149,7 +149,7 @@ class Work(NamedTuple):
 
 
 class UndoRefused(Refused):
-    """Somebody has worked with the interviews; ``work`` says who and where, and nothing of what."""
+    """Somebody has worked with the interviews; ``work`` says who and where, but not what."""
 
     def __init__(self, work: list[Work]) -> None:
         self.work = work
@@ -159,8 +159,8 @@ class UndoRefused(Refused):
 
 
 def count_work(file: ImportedFile) -> list[Work]:
-    """What refers to the interviews of a file, their turns and sentences, by person and interview: labels, memos, quotes,
-    suggestions and whatever else any room keeps, withdrawn or not. No label is named."""
+    """The number of records about the interviews of a file, their turns and sentences, by person and interview: labels, memos,
+    quotes, suggestions and the records of any other room, withdrawn or not. No label is named."""
     found: Counter[tuple[str, int]] = Counter()
     for model, path in _list_references():
         owner = next((each.name for each in model._meta.fields if each.related_model is User), None)
@@ -188,7 +188,7 @@ def _list_references() -> Iterator[tuple[type[models.Model], str]]:
 
 @transaction.atomic
 def undo_import(*, file: ImportedFile, by: User) -> int:
-    """Take back what a file brought: its interviews are in no list and no archive, and the file can be imported again.
+    """Undo the import of a file: its interviews are in no list and no archive, and the file can be imported again.
 
     The rows stay, for the history. Returns how many interviews there were. Raises ``UndoRefused``.
     """
@@ -239,8 +239,8 @@ def edit_details(
 ) -> list[InterviewChange]:
     """Correct fields of an interview (``FIELDS``) and the kinds of its interviewer's prompts, by turn.
 
-    ``seen`` is what ``read_details`` gave when ``by`` began; raises ``ChangedMeanwhile`` where it is something else by now.
-    What ``inclusion`` says makes a counted interview excluded, and an excluded one counted. Returns what changed. Raises
+    ``seen`` is the result of ``read_details`` when ``by`` began; raises ``ChangedMeanwhile`` if it has changed since. The value
+    of ``inclusion`` can make a counted interview excluded, and an excluded one counted. Returns the changes. Raises
     ``Refused``.
     """
     held = Interview.objects.kept().select_for_update(no_key=True).filter(pk=interview.pk, owning_study=study).first()
@@ -299,7 +299,7 @@ Migrate = Callable[[BoundaryEdit], Migrated]
 
 
 class SentenceRetired(BoundaryEditRefused):
-    """The sentence was retired by a boundary edit in the meantime."""
+    """A boundary edit has retired the sentence in the meantime."""
 
 
 def extent_of(sentence: Sentence) -> Extent:
@@ -327,7 +327,7 @@ def find_boundary_edit(idempotency_key: UUID, turn: Turn, kind: str, by: User) -
 
 
 def lock_current(pk: int) -> Sentence:
-    """A sentence about to be retired, locked: a coding made at this moment is already stored, or is refused."""
+    """Lock a sentence that is about to be retired: a coding made at this moment is either already stored or refused."""
     found = Sentence.objects.select_for_update().filter(pk=pk, retired_by__isnull=True).first()
     if found is None:
         raise SentenceRetired(queries.explain_retired(pk))
@@ -335,15 +335,15 @@ def lock_current(pk: int) -> Sentence:
 
 
 def read_suffixes(turn_id: int, position: int) -> set[str]:
-    """The suffixes of the current pieces of what was one sentence at import."""
+    """The suffixes of the current pieces of one imported sentence."""
     current = Sentence.objects.current().filter(turn_id=turn_id, position=position)
     return set(current.values_list("suffix", flat=True))
 
 
 def find_merged(old: Sentence, second_start: int) -> list[Sentence]:
-    """Copies of the two sentences that were merged into ``old``, if it is split again where they met; else nothing.
+    """Copies of the two sentences that were merged into ``old``, if it is split again where they met; otherwise nothing.
 
-    So undoing a merge restores their numbers and kinds, and leaves out what was between them, as before.
+    So undoing a merge restores their numbers and kinds, and leaves out the gap between them, as before.
     """
     merges = BoundaryEdit.objects.filter(
         turn_id=old.turn_id, kind=BoundaryEdit.Kind.MERGE, made__start=old.start, made__end=old.end
@@ -362,7 +362,7 @@ def find_whole(turn_id: int, extent: Extent) -> list[Sentence]:
 
 
 def _copy_if_free(turn_id: int, earlier: Sequence[Sentence]) -> list[Sentence]:
-    """Copies of earlier sentences, not yet stored; none if a number of theirs is taken by now."""
+    """Unstored copies of earlier sentences; none if one of their numbers has been taken since."""
     if any(sentence.suffix in read_suffixes(turn_id, sentence.position) for sentence in earlier):
         return []
     return [

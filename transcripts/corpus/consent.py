@@ -1,5 +1,5 @@
-"""Putting on record what may be done with interviews, and what is replaced in copies that leave the site. A record is never
-changed: the next one holds."""
+"""Records of consent to uses of interviews, and of what is replaced in copies that leave the site. A record is never changed; the
+latest one applies."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NO_CODING = (
 MAX_TITLES = 5
 SAMPLES_PER_ENTRY = 2
 AROUND = 60
-# Words for a part in a talk, which are no names.
+# Words for roles in a conversation, which are not names.
 PARTS = {"interviewer", "interviewee", "author", "user", "human", "assistant", "model", "system", "moderator"}
 
 
@@ -53,9 +53,9 @@ def record_consent(
     basis: str,
     by: trail.Actor,
 ) -> list[Consent]:
-    """Put on record for each of these interviews whether one thing may be done with it, and on what that rests.
+    """Record for each of these interviews whether one use is allowed, and on what basis.
 
-    Raises ``Refused`` and records nothing when one of them is not of the study or the basis is missing.
+    Raises ``Refused`` and records nothing if one of them is not in the study or the basis is missing.
     """
     basis = basis.strip()
     chosen = _check(study, interviews, scope=scope, basis=basis)
@@ -99,14 +99,14 @@ def _check(study: Study, interviews: Iterable[Interview], *, scope: str, basis: 
 
 
 def list_without(interviews: Iterable[Interview], scope: str) -> list[Interview]:
-    """Those of the interviews with which this may not be done now, in their order."""
+    """The interviews for which this use is not allowed now, in their order."""
     found = list(interviews)
     allowed = list_consenting([interview.pk for interview in found], scope)
     return [interview for interview in found if interview.pk not in allowed]
 
 
 def explain_missing(interviews: Sequence[Interview], scope: str) -> str:
-    """Which interviews something may not be done with, and how to record that it may."""
+    """A sentence that names the interviews without this consent, and how to record it."""
     return f"Consent to “{Consent.Scope(scope).label}” is not given for {name_some(interviews)}. {HOW_TO_RECORD}"
 
 
@@ -117,7 +117,7 @@ def name_some(interviews: Sequence[Interview]) -> str:
 
 
 def name_basis(file: str) -> str:
-    """What a consent rests on that a file gives without saying why."""
+    """The basis of a consent that a file gives without a basis."""
     return f"Stated in the file {file}."
 
 
@@ -147,7 +147,7 @@ def store_stated(interviews: Sequence[Interview], read: Sequence[ReadInterview],
 def save_redaction(
     *, study: Study, entries: Sequence[Entry], reason: str, by: trail.Actor, based_on: int
 ) -> RedactionList:
-    """Save the next list of the study; ``based_on`` is the number of the one it was made from (0: there was none).
+    """Save the next list of the study; ``based_on`` is the number of the list from which it was made (0 for none).
 
     A list without entries ends redaction. Raises ``Refused``; earlier lists stay as they are.
     """
@@ -173,9 +173,9 @@ PARTS |= {"ai", "researcher", "question", "q", "i", "me"}
 
 
 def preview(study: Study, entries: Sequence[Entry]) -> list[dict[str, Any]]:
-    """What every entry would do to the study's texts: reads them all, in one query.
+    """The effect of every entry on the study's texts; reads all texts, in one query.
 
-    ``inside`` counts places inside longer words, which stay as they are. Samples show the text as it would be in the copy.
+    ``inside`` counts places inside longer words, which are not replaced. Samples show the text as it would be in the copy.
     """
     places: Counter[int] = Counter()
     inside: Counter[int] = Counter()
@@ -217,7 +217,7 @@ def _show(interview_id: int, title: str, text: str, place: Place, entries: Seque
 
 
 def suggest_entries(study: Study, entries: Sequence[Entry]) -> list[Entry]:
-    """Entries for people whose names came in with the interviews and that no entry replaces yet."""
+    """Entries for the names of people in the imported files that no entry replaces yet."""
     named = set(study.interviews.exclude(interviewer="").values_list("interviewer", flat=True))
     asking = Turn.objects.filter(interview__study=study, role=Turn.Role.INTERVIEWER).exclude(speaker="")
     named |= set(asking.order_by().values_list("speaker", flat=True).distinct())

@@ -1,4 +1,4 @@
-"""What people bring and say of interviews: files, consent, and the list of what is replaced in copies."""
+"""Forms for interviews: files, details, consent, and the list of what is replaced in copies."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MAX_LIST_LENGTH = 100_000
 
 
 class DetailsForm(ReplacingForm, RowForm):
-    """What is known of an interview, with the kind of each prompt of its interviewer (``kind-`` and the turn)."""
+    """The details of an interview, with the kind of each prompt of its interviewer (``kind-`` and the turn)."""
 
     reason = forms.CharField(label="Why you change this", max_length=MAX_REASON, required=False)
 
@@ -67,7 +67,7 @@ class DetailsForm(ReplacingForm, RowForm):
         return [(turn, self[name_kind(turn.pk)]) for turn in self.questions]
 
     def read_kinds(self) -> dict[int, str]:
-        """The kinds by turn, of the prompts that the form was sent with."""
+        """The kinds by turn, for the prompts in the posted form."""
         names = {turn.pk: name_kind(turn.pk) for turn in self.questions}
         return {pk: self.cleaned_data[name] for pk, name in names.items() if name in self.data}
 
@@ -79,7 +79,7 @@ class SeveralFilesInput(forms.ClearableFileInput):
 
 
 class SeveralFilesField(forms.FileField):
-    """One file or more, each checked as a single one is."""
+    """One or more files, each checked like a single file."""
 
     widget = SeveralFilesInput
 
@@ -89,7 +89,7 @@ class SeveralFilesField(forms.FileField):
         size = sum(file.size or 0 for file in files)
         if size > MAX_UPLOAD_SIZE:
             raise ValidationError(
-                f"Together these files have {filesizeformat(size)}; the limit of the page is {filesizeformat(MAX_UPLOAD_SIZE)}. "
+                f"These files are {filesizeformat(size)} in total; the limit of the page is {filesizeformat(MAX_UPLOAD_SIZE)}. "
                 "Import them in parts, or use `manage.py interview import` on the server."
             )
         return files
@@ -119,8 +119,8 @@ class ImportForm(forms.Form):
 
 
 def read_posted_choices(data: QueryDict) -> dict[str, object]:
-    """What was chosen of the files that were shown, as the options of a job; see ``read_choices``. ``without`` names files that
-    are left out. What was not chosen is empty, so that it takes back an earlier choice; masking stays."""
+    """The choices for the files that were shown, as the options of a job; see ``read_choices``. ``without`` names files that are
+    left out. What was not chosen is empty, which cancels an earlier choice; masking stays."""
     listed, taken = data.getlist("listed"), set(data.getlist("take"))
     chosen: dict[str, object] = {
         "without": data.getlist("without"),
@@ -136,7 +136,7 @@ def read_posted_choices(data: QueryDict) -> dict[str, object]:
 
 
 def _read_named(data: QueryDict, prefix: str) -> dict[str, str]:
-    """What was chosen by name. One that several files have is asked for each of them: what was changed counts."""
+    """The choices by name. A name in several files has a field for each of them; the changed one counts."""
     given = {name.removeprefix(prefix): [one for one in data.getlist(name) if one.strip()] for name in data}
     return {
         name: given[name][-1] for full in data if full.startswith(prefix) and given[name := full.removeprefix(prefix)]
@@ -144,7 +144,7 @@ def _read_named(data: QueryDict, prefix: str) -> dict[str, str]:
 
 
 class ChosenForm(forms.Form):
-    """What is chosen for all files that were looked at. It is valid if what is chosen of each can be chosen too."""
+    """The choices for all previewed files. The form is valid if the choices for each file are valid too."""
 
     model = forms.CharField(label="Model, if a file names none", max_length=200, required=False)
     consent = forms.MultipleChoiceField(
@@ -160,7 +160,7 @@ class ChosenForm(forms.Form):
         self.fields["basis"].needed_when = "needed with a consent"  # type: ignore[attr-defined]
         for name in ("model", "basis"):
             self.fields[name].widget.attrs |= {"autocomplete": "off", "dir": "auto"}
-        # What the page shows as chosen, of each file too; see ``read_posted_choices``.
+        # The choices that the page shows, including those for each file; see ``read_posted_choices``.
         self.options: Mapping[str, object] = (initial or {}) if data is None else read_posted_choices(data)
 
     def clean(self) -> None:
@@ -172,7 +172,7 @@ class ChosenForm(forms.Form):
 
 
 class ConsentForm(RowForm):
-    """One record for one interview or many. Which interviews is said by the boxes of the table."""
+    """One record of consent for one or more interviews, which are ticked in the table."""
 
     scope = forms.ChoiceField(label="Scope", choices=[("", "Choose one"), *Consent.Scope.choices])
     given = forms.ChoiceField(
@@ -193,7 +193,7 @@ class ConsentForm(RowForm):
 
 
 class EntriesField(forms.CharField):
-    """Entries as typed, one a line; gives a list of entries."""
+    """Entries as text, one per line; its value is a list of entries."""
 
     widget = forms.Textarea
 
@@ -204,7 +204,7 @@ class EntriesField(forms.CharField):
             raise forms.ValidationError(str(error)) from error
 
     def validate(self, value: list[Entry]) -> None:
-        """No entry at all is a list too: with it redaction ends."""
+        """Accept an empty list, which ends redaction."""
 
     def run_validators(self, value: object) -> None:
         """Entries are checked as a whole, by the action."""

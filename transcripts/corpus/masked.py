@@ -1,4 +1,4 @@
-"""Masked threads in the database: their labels, what is sealed of them, and putting it back."""
+"""Masked threads in the database: their labels, their sealed facts, and restoring these."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from transcripts.formats.interviews import ReadInterview, ReadTurn
 from transcripts.studies.models import Study
 
 LABEL_LETTERS = 4
-# So many times is a label drawn that another thread has, before labels become longer.
+# After this many draws of labels that are taken, labels become longer.
 MAX_DRAWS = 20
 INTERVIEWS_AT_A_TIME = 200
 TURNS_AT_A_TIME = 20_000
@@ -48,7 +48,7 @@ RESTORED = ("title", "external_id", *EMPTIED, *queries.COUNTED, "sentence_count"
 
 
 class FileFacts(NamedTuple):
-    """What is sealed of a file that brings masked threads."""
+    """The sealed facts of a file with masked threads."""
 
     name: str
     format: str
@@ -64,7 +64,7 @@ class MaskLabels:
         self._letters = LABEL_LETTERS
 
     def draw(self) -> str:
-        """A label, which is taken from now on."""
+        """Draw a label, which is taken from now on."""
         draws = 0
         while True:
             label = "S-" + "".join(secrets.choice(LETTERS) for _ in range(self._letters))
@@ -77,7 +77,7 @@ class MaskLabels:
 
 
 class MaskedThreads:
-    """Threads of a file as they are imported masked, each under a new label; read again each time."""
+    """The threads of a file in their masked form, each under a new label; the file is read again each time."""
 
     def __init__(self, threads: Iterable[ReadInterview], labels: MaskLabels) -> None:
         self._threads, self._labels = threads, labels
@@ -88,7 +88,7 @@ class MaskedThreads:
 
 
 def find_label(read: ReadInterview) -> str:
-    """The label of a thread that comes in masked; nothing for another."""
+    """The label of a masked thread; nothing for another thread."""
     return read.external_id if isinstance(read, MaskedInterview) else ""
 
 
@@ -98,7 +98,7 @@ def find_own_id(read: ReadInterview) -> str:
 
 
 def drop_turns(read: ReadInterview) -> ReadInterview:
-    """A thread without its turns and what was sealed of them."""
+    """A thread without its turns and their sealed facts."""
     if isinstance(read, MaskedInterview):
         return replace(read, turns=(), sealed=Sealed(read.sealed.external_id))
     return replace(read, turns=())
@@ -107,14 +107,14 @@ def drop_turns(read: ReadInterview) -> ReadInterview:
 def mix(
     group: list[tuple[ReadInterview, list[list[SentenceRow]]]],
 ) -> list[tuple[ReadInterview, list[list[SentenceRow]]]]:
-    """Threads that are stored together: masked ones by their random labels, so that the order in the file reveals nothing."""
+    """Sort threads that are stored together: masked ones by their random labels, so that the order reveals nothing."""
     return sorted(group, key=lambda each: find_label(each[0]))
 
 
 def store_facts(
     interviews: Sequence[Interview], read: Sequence[ReadInterview], *, file: ImportedFile, told: FileFacts
 ) -> None:
-    """Store what was sealed of those that come in masked. Part of an import."""
+    """Store the sealed facts of the masked threads. Part of an import."""
     rows = [
         MaskedFacts(
             interview=interview,
@@ -145,7 +145,7 @@ def list_sealed_ids(study: Study) -> set[str]:
 
 
 def find_taken(study: Study, staged: InterviewQuerySet, *, limit: int) -> list[str]:
-    """The ids of interviews of the study that those which are coming in have too, in a file or as a label; in their order."""
+    """The ids or labels in the study that interviews of this import also have, in their order."""
     coming = staged.values("external_id")
     sealed = MaskedFacts.objects.filter(interview__in=staged).values("external_id")
     own = Q(external_id__in=coming) | Q(external_id__in=sealed)
@@ -157,7 +157,7 @@ def find_taken(study: Study, staged: InterviewQuerySet, *, limit: int) -> list[s
 def seal_more(
     interview: Interview, read: ReadInterview, *, there: int, file: ImportedFile, told: FileFacts
 ) -> tuple[ReadTurn, ...]:
-    """The turns of ``read`` after its first ``there`` as a masked interview gets them; what is taken out is sealed."""
+    """The turns of ``read`` after its first ``there``, masked for a masked interview; what is taken out is sealed."""
     facts = MaskedFacts.objects.select_for_update().get(interview=interview)
     old_names = {facts.facts.get("model_label", ""), facts.facts.get("vendor", "")} - {""}
     stored = dict(interview.turns.exclude(call_id="").values_list("position", "call_id"))
@@ -172,11 +172,11 @@ def seal_more(
 
 
 def unseal(interviews: Sequence[Interview], *, at: datetime.datetime) -> dict[int, FileFacts]:
-    """Put back what was sealed of locked interviews: columns, turns, the hashes of sentences. They are unmasked ``at`` this time.
+    """Restore the sealed facts of locked interviews: columns, turns, the hashes of sentences. They are unmasked ``at`` then.
 
-    What was written meanwhile in a column that was emptied, or as the kind of a prompt, stays. A turn whose text was left out
-    gets its sentences now, numbered after the last. Each group of interviews takes the same few statements. Returns the files
-    that brought these interviews, as they were, by number. Part of an action.
+    Values written in the meantime into an emptied column, or as the kind of a prompt, stay. A turn whose text was left out now
+    gets its sentences, numbered after the last one. Each group of interviews takes the same few statements. Returns the files
+    of these interviews, as they were, by id. Part of an action.
     """
     files: dict[int, FileFacts] = {}
     for group in _make_groups(interviews):
@@ -193,7 +193,7 @@ def unseal(interviews: Sequence[Interview], *, at: datetime.datetime) -> dict[in
 
 
 def _make_groups(interviews: Sequence[Interview]) -> Iterator[list[Interview]]:
-    """So many that their texts fit into memory."""
+    """Groups of interviews whose texts fit into memory."""
     group: list[Interview] = []
     turns = 0
     for interview in interviews:
@@ -260,7 +260,7 @@ def _restore_turns(interviews: Sequence[Interview], sealed: Mapping[int, MaskedF
 
 
 def _hash_anew(texts: Mapping[int, str]) -> None:
-    """Hash the sentences of turns, given by number, whose text came back."""
+    """Hash the sentences of turns, given by id, whose text was restored."""
     rows = Sentence.objects.filter(turn__in=list(texts))
     sentences = list(rows.only("pk", "turn", "start", "end", "text_hash"))
     for sentence in sentences:
@@ -286,8 +286,8 @@ def _cut(turns: Sequence[Turn], interviews: Sequence[Interview]) -> None:
 
 
 def name_files(study: Study, told: Mapping[int, FileFacts]) -> list[int]:
-    """Give files their names back, where no masked interview is left that they brought something to; by number as ``unseal``
-    returns them. Returns their numbers. Part of an action."""
+    """Restore the names of files (by id, as ``unseal`` returns them) that have no masked interview left. Returns their ids. Part
+    of an action."""
     left = Interview.objects.filter(owning_study=study).masked()
     files = ImportedFile.objects.filter(pk__in=told, format=MASKED)
     files = files.exclude(pk__in=left.values("imported_file"))

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 class ImportedFile(models.Model):
-    """A file that was read into a study: what it was, who brought it, and its hash, so that it is imported once.
+    """A file that was imported into a study: its name, who imported it, and its hash, so that it is imported only once.
 
-    While its rows come in, its interviews belong to no study and nobody sees them; see storing.py.
+    While its rows are being stored, its interviews belong to no study and nobody sees them; see storing.py.
     """
 
     class State(models.TextChoices):
@@ -46,9 +46,9 @@ class ImportedFile(models.Model):
     imported_at = models.DateTimeField()
     reader_version = models.CharField(max_length=20, blank=True, default="", db_default="")
     state = models.CharField(max_length=10, choices=State.choices, default=State.STORED, db_default=State.STORED)
-    # When the import of this file last stored something: long ago, and it was killed.
+    # When the import of this file last stored something. If that is long ago, the import was killed.
     touched_at = models.DateTimeField(null=True, blank=True)
-    # The job that brings the file in, if a worker does, and its run that stores now; see imports.models.
+    # The job that imports the file, if a worker does, and its present run; see jobs.models.
     job = models.ForeignKey(ImportJob, on_delete=models.PROTECT, null=True, blank=True, related_name="imported_files")
     runner = models.CharField(max_length=32, blank=True, db_default="")
 
@@ -66,7 +66,7 @@ class ImportedFile(models.Model):
 
     @property
     def format_label(self) -> str:
-        """The format in words; its key, when the reader that read the file is no more."""
+        """The format in words, or its key if that reader no longer exists."""
         # The readers are loaded where one is read.
         from transcripts.formats.interviews import FORMATS
 
@@ -74,27 +74,27 @@ class ImportedFile(models.Model):
 
 
 RUN_FACTS = {"task": "Task", "agent": "Agent", "status": "Status", "epoch": "Epoch", "sample": "Sample"}
-"""What lists and exports can be narrowed by, of what a file says of a run."""
+"""The facts about a run by which lists and exports can be filtered."""
 
 
 class InterviewQuerySet(models.QuerySet["Interview"]):
-    """Which interviews count. Those of ``study.interviews`` do; see ``Interview``."""
+    """Which interviews count. Those in ``study.interviews`` do; see ``Interview``."""
 
     def staged(self) -> Self:
-        """Those of a file that is coming in."""
+        """Interviews of a file that is being imported."""
         return self.filter(owning_study__isnull=True)
 
     def left_out(self) -> Self:
-        """Those that are archived or excluded."""
+        """Archived or excluded interviews."""
         return self.filter(standing__in=LEFT_OUT)
 
     def masked(self) -> Self:
-        """Those of which what would tell the condition is sealed."""
+        """Interviews whose condition is sealed."""
         return self.exclude(mask_label="").filter(unmasked_at__isnull=True)
 
     def with_names_covered(self) -> Self:
-        """With ``names_covered``: how often their text says a name of a model or vendor that was covered while they were masked;
-        None of one that is masked still, and of one that never was."""
+        """Add ``names_covered``: how many names of models and vendors in the text were covered while the interview was masked;
+        None while it is masked, and if it never was."""
         return self.annotate(
             names_covered=models.Case(
                 models.When(unmasked_at__isnull=False, then="masked_facts__names_covered"),
@@ -104,11 +104,11 @@ class InterviewQuerySet(models.QuerySet["Interview"]):
         )
 
     def kept(self) -> Self:
-        """Those that count, are archived or are excluded: all but those whose import was undone."""
+        """Interviews that count, are archived or are excluded: all except those whose import was undone."""
         return self.filter(owning_study__isnull=False).exclude(standing=Standing.UNDONE)
 
     def of_run(self, facts: Mapping[str, str]) -> Self:
-        """Those whose run has these facts, by the keys of ``RUN_FACTS``, as text."""
+        """Interviews whose run has these facts, given as text by the keys of ``RUN_FACTS``."""
         found = self
         for key, value in facts.items():
             fact = {f"run_{key}": Cast(KeyTextTransform(key, "run"), models.TextField())}
@@ -117,14 +117,14 @@ class InterviewQuerySet(models.QuerySet["Interview"]):
 
 
 class Kind(models.TextChoices):
-    """What a thread is. Of a trajectory the calls of tools are coded too."""
+    """The kind of a thread. In a trajectory, the tool calls are coded too."""
 
     INTERVIEW = "interview", "Interview"
     TRAJECTORY = "trajectory", "Trajectory"
 
 
 class Relation(models.TextChoices):
-    """How a thread hangs on a turn of another."""
+    """How a thread continues from a turn of another."""
 
     BRANCH = "branch", "Branch"
     SUBAGENT = "subagent", "Run of a sub-agent"
@@ -141,26 +141,24 @@ class Standing(models.TextChoices):
 
 
 LEFT_OUT = (Standing.ARCHIVED, Standing.EXCLUDED)
-# What ``inclusion`` says, in any case of letters, of an interview that is not to be analysed.
+# The value of ``inclusion``, in any case of letters, for an interview that is not to be analysed.
 SAYS_EXCLUDED = ("excluded", "exclude")
 
 
 class Interview(models.Model):
-    """One thread: a conversation with a model, or the run of an agent, in one line ("" is not known).
+    """One thread: a conversation with a model, or the run of an agent, as one sequence of turns ("" means not known).
 
-    What was said otherwise from some turn on, a run that a turn started, and what goes on after a summary are threads of
-    their own: each ``hangs_on`` that turn of another thread, in a ``relation``. ``run`` says what is known of a run; see
-    ``ReadInterview``.
+    A branch, a run that a turn started, and the continuation after a summary are separate threads: each ``hangs_on`` a turn of
+    another thread, with a ``relation``. ``run`` has the facts about a run; see ``ReadInterview``.
 
-    A masked one (``mask_label`` is set, ``unmasked_at`` is not) is known by a random label, its title and its id; what would
-    tell the condition under which it was held is sealed in ``MaskedFacts`` meanwhile.
+    A masked interview (``mask_label`` is set, ``unmasked_at`` is not) has a random label as its title and id; everything that
+    would reveal the condition under which it was held is sealed in ``MaskedFacts`` until it is unmasked.
 
-    ``owning_study`` owns the interview. ``study`` is the same study while the interview counts, and empty while its file comes in
-    and while it is archived, excluded or undone. Every list, figure, export and launch asks for the interviews of a
-    ``study``, so none of them finds the others; only what is about archives asks for those of a ``owning_study``.
+    ``owning_study`` owns the interview. ``study`` is the same study while the interview counts, and empty while its file comes
+    in and while it is archived, excluded or undone. Every list, figure, export and launch asks for the interviews of a
+    ``study``, so none of them finds the others; only code about archives asks for those of an ``owning_study``.
 
-    The counts tell of text that never changes, so they are taken once, at import; what counts as a question and as a
-    word is said in pure/markdown_lines.py.
+    Counts are made once, at import, because text never changes; pure/markdown_lines.py defines questions and words.
     """
 
     if TYPE_CHECKING:
@@ -288,14 +286,14 @@ class Interview(models.Model):
                 name="%(app_label)s_%(class)s_hangs_in_a_relation",
             ),
         ]
-        # Every page of a study counts those that it leaves out.
+        # Every page of a study counts the interviews that it leaves out.
         indexes: ClassVar = [models.Index(fields=["owning_study", "standing"], name="corpus_interview_standing")]
 
     def __str__(self) -> str:
         return self.title
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """An interview that counts in a study is that study's."""
+        """Save it; an interview that counts in a study is owned by that study."""
         if self.owning_study_id is None:
             self.owning_study_id = self.study_id
         super().save(*args, **kwargs)
@@ -306,12 +304,12 @@ class Interview(models.Model):
 
     @property
     def is_masked(self) -> bool:
-        """Whether what would tell the condition is sealed."""
+        """Whether its condition is sealed."""
         return bool(self.mask_label) and self.unmasked_at is None
 
     @property
     def counts(self) -> InterviewCounts:
-        """What is summed up over interviews."""
+        """The counts that are summed over interviews."""
         # The counting loads a Markdown parser, which most commands do without.
         from transcripts.corpus.pure.markdown_lines import InterviewCounts
 
@@ -319,13 +317,13 @@ class Interview(models.Model):
 
 
 class MaskedFacts(models.Model):
-    """What was sealed of a masked interview at its import, and is put back when a lead unmasks it.
+    """The facts of a masked interview that were sealed at its import and are restored when a lead unmasks it.
 
-    ``external_id``: its id in its file, by which it is recognised when it is imported again. ``facts``: columns of the interview by
-    their names, and under ``files`` the name and format of each file that brought some of it, by the file's number as text.
-    ``turns``: what was taken out of turns (``text``, ``speaker``, ``prompt_kind``, ``details``, ``call_id``), by their positions
-    as text; ``text`` is there where the words of a turn were covered or left out. ``names_covered``: how many names of models and
-    vendors the text was found to say. The row stays after unmasking, as the record of it.
+    ``external_id``: its id in its file, by which it is recognised when it is imported again. ``facts``: columns of the
+    interview by name, and under ``files`` the name and format of each file with parts of it, by the file's id as text.
+    ``turns``: what was removed from turns (``text``, ``speaker``, ``prompt_kind``, ``details``, ``call_id``), by position as
+    text; ``text`` is present if words of a turn were covered or left out. ``names_covered``: the number of names of models and
+    vendors in the text. The row stays after unmasking, as a record.
     """
 
     interview = models.OneToOneField(Interview, on_delete=models.PROTECT, related_name="masked_facts")
@@ -339,12 +337,13 @@ class MaskedFacts(models.Model):
 
 
 class Turn(models.Model):
-    """What one side said at one point, byte-exact but for what is covered in a masked interview until it is unmasked.
+    """What one side said at one point, exactly as in the file, except for words that are covered in a masked interview until it
+    is unmasked.
 
-    Reasoning and tool traffic are turns of their own channel.
+    Reasoning and tool traffic are turns in their own channels.
 
-    ``is_answer``: what coders decide on, told at import: what the model says, and in trajectories its calls. ``call_id`` joins
-    a tool's result with its call, ``details`` is what the file tells besides; see ``ReadTurn``.
+    ``is_answer``: whether coders decide on the turn, set at import: true for what the model says and, in trajectories, its
+    calls. ``call_id`` joins a tool's result with its call, ``details`` has other facts from the file; see ``ReadTurn``.
     """
 
     class Role(models.TextChoices):
@@ -406,7 +405,7 @@ class Turn(models.Model):
 
 
 class BoundaryEdit(models.Model):
-    """A split or merge of sentences in one turn. The sentences it retired stay, and so do the codings on them."""
+    """A split or merge of sentences in one turn. The retired sentences stay, and so do the codings on them."""
 
     class Kind(models.TextChoices):
         SPLIT = "split", "Split"
@@ -428,7 +427,7 @@ class BoundaryEdit(models.Model):
 
 
 class InterviewChange(models.Model):
-    """A correction of what is known of an interview, or of one of its turns, or a change of its standing."""
+    """A correction of the details of an interview or of one of its turns, or a change of its standing."""
 
     interview = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="changes")
     turn = models.ForeignKey(
@@ -449,9 +448,9 @@ class InterviewChange(models.Model):
 
 
 class InterviewVersion(models.Model):
-    """That an interview went on in a later file: the turns from ``first_turn`` on were appended by it.
+    """The continuation of an interview in a later file, which appended the turns from ``first_turn`` on.
 
-    The first version is what its own file brought; it has no row here.
+    The first version is that of its original file and has no row here.
     """
 
     interview = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="versions")
@@ -482,10 +481,10 @@ class SentenceQuerySet(models.QuerySet["Sentence"]):
 class Sentence(models.Model):
     """The unit of coding. ``start`` and ``end`` count code points in the turn's exact text and never change.
 
-    ``position`` counts sentences over the whole interview from 1, as they were cut at import; pieces of a split share
-    it and are distinguished by ``suffix`` (14a, 14b), so that no other sentence changes its number. A sentence whose breaks
-    were corrected is retired, never deleted. ``text_hash`` is SHA-256 of the quoted text (first 32 hex digits), so that
-    a shifted offset shows.
+    ``position`` counts sentences over the whole interview from 1, as they were cut at import; pieces of a split share it and
+    are distinguished by ``suffix`` (14a, 14b), so that no other sentence changes its number. A sentence whose boundaries were
+    corrected is retired, never deleted. ``text_hash`` is SHA-256 of the quoted text (first 32 hex digits), so that a shifted
+    offset is detected.
     """
 
     # Indexed below, under a name of its own.
@@ -532,7 +531,7 @@ class Sentence(models.Model):
 
     @property
     def label(self) -> str:
-        """The number people see: 14, or 14a for a piece of what was 14."""
+        """The number that people see: 14, or 14a for a part of the original 14."""
         return f"{self.position}{self.suffix}"
 
     def read_text(self) -> str:
@@ -541,10 +540,9 @@ class Sentence(models.Model):
 
 
 class Consent(models.Model):
-    """What may be done with an interview, as somebody recorded it. The latest row of a scope holds; none is lost.
+    """Whether a use of an interview is allowed, as somebody recorded it. The latest row of a scope applies; all rows are kept.
 
-    Nothing on record means that it may not be done; coding by members of the study is the exception, which only an
-    explicit "no" forbids.
+    Without a record, a use is not allowed. Coding by members of the study is the exception: only an explicit "no" forbids it.
     """
 
     class Scope(models.TextChoices):
@@ -578,7 +576,7 @@ class Consent(models.Model):
 
 
 class RedactionList(Numbered):
-    """What is replaced in the copies of texts that leave the site; the texts themselves never change.
+    """The words that are replaced in copies of texts that leave the site; the texts themselves never change.
 
     ``entries``: [{"text": what is looked for, "replacement": what replaces it}]. The latest number is in use.
     """
@@ -604,7 +602,7 @@ class RedactionList(Numbered):
         return f"redaction list {self.number}"
 
     def describe(self, latest: Self | None) -> dict[str, Any]:
-        # How many entries changed, and none of them: they name people.
+        # The number of changed entries, but not the entries, because they name people.
         entries, before = set(read_stored(self.entries)), set(read_stored(latest.entries if latest else []))
         return {
             "number": self.number,

@@ -1,4 +1,4 @@
-"""What an import of files would do: each read, checked against the study, and told; nothing is stored here."""
+"""Plans an import: reads each file, checks it against the study, and reports the result. Nothing is stored here."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ READING = "Reading the files"
 # Cutting this many characters into sentences takes two seconds or three; a preview does not count those of a larger file.
 COUNTED_CHARACTERS = 20_000_000
 LONG_UNIT = 1_000
-# Units that full stops end; a line of code, or what a tool gave back, may be long.
+# Units that end with full stops; lines of code and results of tools may be long.
 PROSE_KINDS = frozenset({"prose", "list_item"})
-# Interviews of this many characters are compared with the study at once.
+# Interviews with up to this many characters are compared with the study together.
 COMPARED_CHARACTERS = 4_000_000
 
 Contents = Sequence[tuple[str, ...]]
-"""What is compared of the turns of an interview: ``queries.COMPARED_COLUMNS`` of each."""
+"""The compared contents of an interview: ``queries.COMPARED_COLUMNS`` of each turn."""
 
 
 @dataclass(frozen=True)
 class ImportReport:
-    """What an import of one file stored, or would store. ``created``: it was, or would be, more than nothing.
+    """The result, or expected result, of importing one file. ``created``: anything was or would be stored.
 
-    ``preview`` says what the file holds; see previews.py.
+    ``preview`` describes the contents of the file; see previews.py.
     """
 
     name: Annotated[str, "Its name; of one in an archive, with the archive's."]
@@ -79,9 +79,9 @@ class ImportReport:
 
 
 class Plan(NamedTuple):
-    """A file that was read and found fit, its size, and what of it is new to the study: interviews, which may be read anew each
-    time, and the rest of some that are there, each with the number of its turns there. ``is_masked``: it brings something to a
-    masked interview, so its name is sealed too."""
+    """A file that was read and can be imported, its size, and what is new to the study: new interviews, which may be read again
+    each time, and continuations of existing ones, each with the number of turns that the study has. ``is_masked``: the file adds
+    to a masked interview, so its name is sealed too."""
 
     report: ImportReport
     size: int
@@ -92,14 +92,14 @@ class Plan(NamedTuple):
 
 @dataclass(frozen=True)
 class Chosen:
-    """Interviews of a file, by their ids and as they are to come in. Only the one that is looked at is in memory."""
+    """Interviews of a file, by id, in the form in which they are to be stored. Only one is in memory at a time."""
 
     reading: Reading
     choices: Choices
     ids: Container[str]
 
     def __iter__(self) -> Iterator[ReadInterview]:
-        """Read the file for them. Raises ``Refused`` where it has changed since it was looked through."""
+        """Read them from the file. Raises ``Refused`` if it has changed since it was planned."""
         try:
             for interview in self.reading:
                 if interview.external_id in self.ids:
@@ -116,11 +116,10 @@ def plan_files(
     counts_sentences: bool = False,
     run: JobRun | None = None,
 ) -> list[Plan]:
-    """Read and check every file, each against the study and against the files before it; a file is given by its name and its
-    bytes, or the path where they are. Raises ``Refused``.
+    """Read and check every file against the study and against the files before it; a file is given by its name and its bytes or
+    path. Raises ``Refused``.
 
-    ``counts_sentences`` also counts the sentences of what is new, up to ``COUNTED_CHARACTERS`` of a file. ``run`` is told
-    how far it is.
+    ``counts_sentences`` also counts the new sentences, up to ``COUNTED_CHARACTERS`` of a file. ``run`` gets the progress.
     """
     beside: dict[str, list[bytes]] = {}
     try:
@@ -139,12 +138,12 @@ def plan_files(
 
 
 def _join_files(study: Study, plannings: Sequence[_Planning]) -> None:
-    """Hang what a file says of another on its thread: one that is imported with it or, of a session, that the study has. The files
-    are read one after the other, and only an outline of each is kept for this."""
+    """Attach threads to the threads of other files that they name: files imported at the same time or, for a session, in the
+    study. The files are read one after the other, and only an outline of each is kept for this."""
     readings: list[Reading] = []
     outlines: list[FileOutline] = []
     for planning in plannings:
-        # What cannot be read is refused when its turn comes.
+        # A file that cannot be read is refused later, in its turn.
         with suppress(ReadError):
             if not planning.content.is_archive and (reading := planning.open()).joins:
                 outlines.append(outline_file(reading.name, reading.load()))
@@ -165,7 +164,7 @@ def _join_files(study: Study, plannings: Sequence[_Planning]) -> None:
 
 
 def _make_teller(contents: Sequence[Content], run: JobRun | None) -> Callable[[Content, float], None]:
-    """Reports to the run how many bytes of all the files are read, when a share of one of them is."""
+    """A function that reports to the run how many bytes of all files have been read, given the share of one file."""
     sizes = [content.size for content in contents] if run else []
     before = {id(content): sum(sizes[:number]) for number, content in enumerate(contents)}
 
@@ -177,7 +176,7 @@ def _make_teller(contents: Sequence[Content], run: JobRun | None) -> Callable[[C
 
 
 class _New(NamedTuple):
-    """What is remembered of an interview that is new: its turns, and its sentences where they are counted."""
+    """The counts of a new interview: its turns and, if they are counted, its sentences."""
 
     turns: int
     sentences: int
@@ -186,7 +185,7 @@ class _New(NamedTuple):
 
 
 class _Memory:
-    """Which of several files are kept in memory as they were read: the first, and others as long as all of them are small."""
+    """Decides which files are kept in memory after reading: the first, and others as long as all of them are small."""
 
     def __init__(self) -> None:
         self._size = 0
@@ -200,7 +199,7 @@ class _Memory:
 
 
 class _Planning:
-    """One file, read once: of its interviews only ids and counts are remembered, and in full those that go on."""
+    """Plans one file in one reading: keeps ids and counts of its interviews, and in full those that continue an interview."""
 
     def __init__(
         self,
@@ -216,11 +215,11 @@ class _Planning:
         self._memory = memory
         self._reading: Reading | None = None
         self._counts_sentences = counts_sentences
-        # Each thread of the file with the one that it hangs on.
+        # Each thread of the file with the one from which it continues.
         self._hung: dict[str, str | None] = {}
         self._new: dict[str, _New] = {}
         self._grown: dict[str, tuple[ReadInterview, int]] = {}
-        # Those that the study has word for word, and whether the file says something of their consent.
+        # Interviews that the study has word for word, and whether the file says something about their consent.
         self._known: dict[str, bool] = {}
         self._refused: dict[str, str] = {}
         self._marks: dict[str, list[bytes]] = {}
@@ -228,14 +227,14 @@ class _Planning:
         self._characters = 0
 
     def open(self) -> Reading:
-        """The file as it is read. Raises `ReadError`."""
+        """The reader of the file. Raises `ReadError`."""
         if self._reading is None:
             self._reading = Reading(self.content, self._choices.format, self._choices.naming)
             self._memory.admit(self._reading)
         return self._reading
 
     def plan(self, *, remembers: bool, tell: Callable[[Content, float], None]) -> Plan:
-        """What would become of the file; ``remembers`` it for the files after it, and has ``tell`` told what share was read.
+        """Plan the import of the file; ``remembers`` it for later files, and calls ``tell`` with the share that was read.
 
         Raises `ReadError` and ``Refused``.
         """
@@ -292,8 +291,7 @@ class _Planning:
         return Plan(report, content.size, Chosen(reading, choices, new.keys()), grown, bool(is_masked))
 
     def _compare(self, interview: ReadInterview, stored: Mapping[str, Contents], *, remembers: bool) -> None:
-        """Whether the study, or a file before this one, has the interview: not at all, word for word, its beginning, or with
-        other words."""
+        """Whether the study or an earlier file has the interview: no, word for word, only its beginning, or with other words."""
         external_id, read = interview.external_id, queries.list_contents(interview.turns)
         known: Sequence[object] | None = stored.get(external_id)
         contents: Sequence[object] = read
@@ -316,7 +314,7 @@ class _Planning:
             )
 
     def _count_sentences(self, interview: ReadInterview) -> tuple[int, int, int]:
-        """How many sentences an interview has, how many of them are long, and the length of the longest."""
+        """The number of sentences of an interview, the number of long ones, and the length of the longest."""
         if not self._counts_sentences or self._uncounted:
             return 0, 0, 0
         self._characters += sum(len(turn.text) for turn in interview.turns)
@@ -340,7 +338,7 @@ class _Planning:
 
 
 def _group(interviews: Iterable[ReadInterview]) -> Iterator[list[ReadInterview]]:
-    """The interviews, as many at a time as are compared with the study at once."""
+    """The interviews in groups that are compared with the study together."""
     some: list[ReadInterview] = []
     length = 0
     for interview in interviews:
@@ -354,18 +352,18 @@ def _group(interviews: Iterable[ReadInterview]) -> Iterator[list[ReadInterview]]
 
 
 def _mark(contents: Contents) -> list[bytes]:
-    """What distinguishes each turn from every other, in a few bytes."""
+    """A short hash of each turn."""
     return [hashlib.sha256(repr(turn).encode("utf-8", "surrogatepass")).digest()[:16] for turn in contents]
 
 
 def _find_difference(known: Sequence[object], read: Sequence[object]) -> int:
-    """The position of the first turn that differs; after the shorter one if all of it is in the other."""
+    """The position of the first turn that differs; if one is the beginning of the other, the position after it."""
     pairs = zip(known, read, strict=False)
     return next((at for at, (one, other) in enumerate(pairs, 1) if one != other), min(len(known), len(read)) + 1)
 
 
 def _warn_of_long(counted: Collection[_New]) -> list[str]:
-    """A warning of units in which hardly anything can be told apart, such as captions without full stops."""
+    """A warning about very long units, such as captions without full stops."""
     long = sum(each.long for each in counted)
     if not long:
         return []

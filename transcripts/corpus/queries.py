@@ -1,8 +1,8 @@
-"""What is read of texts, and the writes that have to be fast.
+"""Queries about texts, and the writes that have to be fast.
 
-The list of interviews: what it shows of the work on them, and what is searched, kept and sorted.
+The list of interviews: the work that it shows, its search, filters and order.
 
-How far the work is, is known by rooms above this one; the event ``interviews_listed`` lets one of them say it.
+Rooms above this one know the progress of the work; the event ``interviews_listed`` lets one of them add it.
 """
 
 from __future__ import annotations
@@ -38,32 +38,32 @@ from transcripts.statistics.figures import round_percent
 from transcripts.studies.models import Study
 
 IDS_AT_A_TIME = 500
-# A list of more than these is no choice.
+# A filter with more values than this is not offered.
 MAX_FACTS = 50
 TURN_COLUMNS = ("role", "channel", "speaker", "prompt_kind", "text")
-# What distinguishes a known conversation from one whose words changed. The names of tools were not always read.
+# The columns that show whether the words of a known conversation changed. Names of tools were not read in earlier versions.
 COMPARED_COLUMNS = ("role", "channel", "prompt_kind", "text")
 TurnRow = tuple[Any, ...]
 SENTENCE_COLUMNS = ("turn_id", "position", "start", "end", "kind", "text_hash")
 COUNTED = ("questions", "author_words", "model_words")
-# One encoder for all rows: ``json.dumps`` makes one each time, which takes longer than to write the few keys of a turn.
+# One encoder for all rows: ``json.dumps`` makes one each time, which takes longer than writing the few keys of a turn.
 _write_json = json.JSONEncoder(ensure_ascii=False).encode
 STANDS = "SELECT retired_by_id IS NULL FROM corpus_sentence WHERE id = %s"
 
 
 def find_imported_file(study: Study, sha256: str) -> ImportedFile | None:
-    """The file of exactly these bytes that came into the study before, if any."""
+    """The file with exactly these bytes that the study has imported, if any."""
     return study.imported_files.filter(sha256=sha256, state=ImportedFile.State.STORED).first()
 
 
 def list_interviews(interviews: InterviewQuerySet) -> list[Interview]:
-    """These interviews with what their list shows, in the order in which they came in: one query."""
+    """These interviews with the data of their list, in the order of import: one query."""
     columns = ("study", "external_id", "title", "model_label", "period", "kind", "turn_count", "sentence_count")
     return list(interviews.order_by("pk").only(*columns, *COUNTED, "mask_label", "unmasked_at"))
 
 
 def list_run_facts(study: Study) -> dict[str, list[str]]:
-    """What files tell of the runs of a study, by the keys of ``RUN_FACTS``; keys with very many values are left out."""
+    """The facts that files give about the runs of a study, by the keys of ``RUN_FACTS``; not keys with very many values."""
     found: dict[str, set[str]] = {key: set() for key in RUN_FACTS}
     for run in study.interviews.exclude(run={}).values_list("run", flat=True).iterator():
         for key, values in found.items():
@@ -84,13 +84,13 @@ def list_left_out(study: Study) -> list[Interview]:
 
 
 def count_left_out(study: Study) -> dict[str, int]:
-    """How many interviews of the study are archived, and how many excluded."""
+    """The numbers of archived and of excluded interviews of the study."""
     rows = study.every_interview.left_out().order_by().values_list("standing")
     return dict(rows.annotate(count=Count("pk")))
 
 
 def find_left_out(study: Study, *, interview_id: int | None, sentence_id: int | None) -> Interview | None:
-    """The archived or excluded interview of the study with this number, or with this sentence."""
+    """The archived or excluded interview of the study with this id, or with this sentence."""
     rows = study.every_interview.left_out()
     if interview_id is None and sentence_id is None:
         return None
@@ -116,9 +116,9 @@ def count_contents(imported: ImportedFile) -> tuple[list[int], int, int]:
 
 
 def read_stored_turns(study: Study, external_ids: Sequence[str]) -> dict[str, list[tuple[str, ...]]]:
-    """The ``COMPARED_COLUMNS`` of the turns of those interviews of the study that bear one of these ids, under their id: of
-    archived and excluded ones too, so that nothing comes in beside them. A masked one bears the id in its file, with the kinds
-    of prompts and the texts there, and its label, with both as they are shown."""
+    """The ``COMPARED_COLUMNS`` of the turns of those interviews of the study that have one of these ids, by id. Archived and
+    excluded ones are included, so that they are not imported again. A masked interview has two ids: the one in its file, with the
+    original texts and kinds of prompts, and its label, with these as they are shown."""
     found: dict[str, list[tuple[str, ...]]] = {}
     for first in range(0, len(external_ids), IDS_AT_A_TIME):
         some = external_ids[first : first + IDS_AT_A_TIME]
@@ -141,7 +141,7 @@ def read_stored_turns(study: Study, external_ids: Sequence[str]) -> dict[str, li
 
 
 def find_threads(interviews: InterviewQuerySet, external_ids: Sequence[str]) -> dict[str, int]:
-    """The numbers of those of these interviews that have one of the ids in their file, masked or not, by that id."""
+    """The database ids of the interviews, masked or not, that have one of these ids in their file, by that id."""
     plain = interviews.exclude(pk__in=interviews.masked().values("pk")).filter(external_id__in=external_ids)
     sealed = MaskedFacts.objects.filter(interview__in=interviews.masked(), external_id__in=external_ids)
     return {
@@ -151,9 +151,9 @@ def find_threads(interviews: InterviewQuerySet, external_ids: Sequence[str]) -> 
 
 
 def read_questions(turns: Iterable[Turn]) -> dict[int, str]:
-    """What the interviewer said last before each of these turns, by turn: two queries.
+    """The interviewer's last words before each of these turns, by turn: two queries.
 
-    A turn of the interviewer's own, and one that nobody asked for, is left out.
+    Turns of the interviewer, and turns without a question before them, are left out.
     """
     answers = [turn for turn in turns if turn.role != Turn.Role.INTERVIEWER]
     asked = Turn.objects.filter(
@@ -181,7 +181,7 @@ def list_contents(turns: Iterable[ReadTurn]) -> list[tuple[str, ...]]:
 
 
 def list_turn_rows(interview_id: int, turns: Iterable[ReadTurn], *, kind: str, after: int = 0) -> Iterator[TurnRow]:
-    """The turns of a thread of this ``kind`` as ``insert_turns`` takes them, counted on from ``after``."""
+    """The turns of a thread of this ``kind`` in the form for ``insert_turns``, counted from ``after`` on."""
     for position, turn in enumerate(turns, after + 1):
         details = _write_json(turn.details) if turn.details else "{}"
         told = (turn.role, turn.channel, turn.speaker, turn.prompt_kind, turn.text)
@@ -194,20 +194,20 @@ def insert_turns(rows: Iterable[TurnRow]) -> None:
 
 
 def read_turn_ids(interview_ids: Sequence[int]) -> dict[tuple[int, int], int]:
-    """The number of each turn of these interviews under its interview and position."""
+    """The id of each turn of these interviews, by interview and position."""
     stored = Turn.objects.filter(interview__in=interview_ids).order_by()
     return {(interview, position): pk for pk, interview, position in stored.values_list("pk", "interview", "position")}
 
 
 def insert_sentences(rows: Iterable[tuple[object, ...]]) -> None:
-    """Store sentences. A row is the turn, and what ``segmenting.SentenceRow`` holds."""
+    """Store sentences. A row is the turn and the values of ``segmenting.SentenceRow``."""
     _insert(Sentence, SENTENCE_COLUMNS, rows)
 
 
 def _insert(model: type[Model], names: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Store plain rows: PostgreSQL takes a copy stream, other databases one prepared statement.
+    """Store plain rows: by a copy stream on PostgreSQL, otherwise by one prepared statement.
 
-    ``bulk_create`` needs an object for every row, and those alone take longer than cutting the text into sentences.
+    ``bulk_create`` needs an object for every row, and making these takes longer than dividing the text into sentences.
     """
     table = connection.ops.quote_name(model._meta.db_table)
     columns = ", ".join(map(connection.ops.quote_name, names))
@@ -224,9 +224,9 @@ def _insert(model: type[Model], names: Sequence[str], rows: Iterable[Sequence[ob
 
 
 def update_rows(model: type[Model], names: Collection[str], rows: Iterable[Model]) -> None:
-    """Store the columns of these ``names`` of rows that are there, by one prepared statement.
+    """Update the columns ``names`` of existing rows, by one prepared statement.
 
-    ``bulk_update`` writes a condition for every row and column, which takes several times as long as to store them.
+    ``bulk_update`` writes a condition for every row and column, which takes several times as long as storing them.
     """
     quote = connection.ops.quote_name
     fields = [field for field in model._meta.concrete_fields if field.name in names]
@@ -247,7 +247,7 @@ def find_next_in_turn(sentence: Sentence) -> int | None:
 
 
 def hold_sentence(sentence_id: int) -> bool:
-    """Whether a sentence is current; until the end of the transaction nobody can retire it."""
+    """Whether a sentence is current; nobody can retire it until the end of the transaction."""
     # On the path of every code: plain SQL. SQLite lets one writer in at a time and needs no lock.
     lock = " FOR KEY SHARE" if connection.vendor == "postgresql" else ""
     with connection.cursor() as cursor:
@@ -273,7 +273,7 @@ def list_boundary_edits(interview: Interview) -> list[tuple[BoundaryEdit, list[S
 
 
 def _sort(edit: BoundaryEdit, sentences: Iterable[Sentence]) -> list[Sentence]:
-    """In the order of the text, each with its turn, so that its text is read without a query."""
+    """Sort in the order of the text, each with its turn, so that its text is read without a query."""
     ordered = sorted(sentences, key=lambda each: each.start)
     for sentence in ordered:
         sentence.turn = edit.turn
@@ -281,9 +281,9 @@ def _sort(edit: BoundaryEdit, sentences: Iterable[Sentence]) -> list[Sentence]:
 
 
 def list_consenting(interview_ids: Iterable[int], scope: str) -> set[int]:
-    """Those of these interviews that consent to it now: the latest record of the scope counts.
+    """The interviews with consent to this scope now: the latest record counts.
 
-    Without a record it may not be done; coding by members of the study is forbidden by an explicit "no" only.
+    Without a record a use is not allowed; coding by members of the study is forbidden only by an explicit "no".
     """
     asked = sorted(set(interview_ids))
     latest = dict.fromkeys(asked, scope == Consent.Scope.CODING)
@@ -294,9 +294,9 @@ def list_consenting(interview_ids: Iterable[int], scope: str) -> set[int]:
 
 
 def list_not_learnt_from(interview_ids: Iterable[int]) -> set[int]:
-    """Those of these interviews that say no to coding or to reuse and training, so that nothing may be learnt from them.
+    """The interviews that refuse coding, or reuse and training, so that classifiers must not be trained on them.
 
-    What learns here reads only for its own study and supports the coding, so that nothing on record does not forbid it.
+    Classifiers here serve only their own study and support its coding, so a missing record does not forbid it.
     """
     asked = sorted(set(interview_ids))
     latest: dict[tuple[int, str], bool] = {}
@@ -311,7 +311,7 @@ def list_not_learnt_from(interview_ids: Iterable[int]) -> set[int]:
 
 
 def find_redaction(study: Study) -> RedactionList | None:
-    """The list that holds now for copies of the study's texts that leave the site, if there is one."""
+    """The current list for copies of the study's texts that leave the site, if there is one."""
     return study.redaction_lists.order_by("-number").first()
 
 
@@ -320,7 +320,7 @@ STATES = {GIVEN: "given", REFUSED: "not given", UNKNOWN: "nothing on record"}
 
 
 def list_consents(study: Study) -> list[dict[str, Any]]:
-    """Every interview of the study with what holds for it in each scope: two queries."""
+    """Every interview of the study with its consent in each scope: two queries."""
     records = Consent.objects.filter(interview__study=study).order_by("pk")
     held: dict[int, dict[str, bool]] = {}
     for interview_id, scope, is_given in records.values_list("interview_id", "scope", "is_given"):
@@ -330,7 +330,7 @@ def list_consents(study: Study) -> list[dict[str, Any]]:
 
 
 def list_scopes(interview: Interview) -> list[dict[str, str]]:
-    """What holds for one interview, scope by scope: one query."""
+    """The consents of one interview, by scope: one query."""
     return _list_scopes(dict(interview.consents.order_by("pk").values_list("scope", "is_given")))
 
 
@@ -340,7 +340,7 @@ def holds(line: dict[str, Any], scope: str, state: str) -> bool:
 
 
 def count_states(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """How many of these interviews have which state, scope by scope."""
+    """The number of these interviews in each state, by scope."""
     return [
         {
             "scope": scope.value,
@@ -352,7 +352,7 @@ def count_states(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _list_scopes(held: Mapping[str, bool]) -> list[dict[str, str]]:
-    """Each scope with its state; what nobody recorded is missing in ``held``."""
+    """Each scope with its state; ``held`` lacks scopes without a record."""
     states = {scope: GIVEN if held[scope] else REFUSED for scope in held}
     return [
         {"scope": scope.value, "label": str(scope.label), "state": state, "words": STATES[state]}
@@ -374,7 +374,7 @@ STAGES = {"none": "Nobody has begun", "begun": "Begun", "complete": "Somebody is
 
 
 class Person(NamedTuple):
-    """A person who has begun an interview or is to code it."""
+    """A person who has begun an interview or is assigned to code it."""
 
     name: str
     decided: int
@@ -389,14 +389,14 @@ class Person(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What is known of the work on an interview."""
+    """The work on an interview."""
 
     people: Sequence[Person] = ()
     last: datetime.datetime | None = None
 
     @property
     def percent(self) -> int:
-        """That of the person who is furthest."""
+        """The per cent of the person who has got furthest."""
         return max((person.percent for person in self.people), default=0)
 
     @property
@@ -410,7 +410,7 @@ NOTHING = Work()
 
 
 class Wanted(NamedTuple):
-    """What the person has asked for; see ``SORTS`` and ``STAGES``. ``run`` is a fact of a run, as ``task=files``."""
+    """The person's request; see ``SORTS`` and ``STAGES``. ``run`` is a fact about a run, such as ``task=files``."""
 
     q: str = ""
     model: str = ""
@@ -422,12 +422,12 @@ class Wanted(NamedTuple):
 
     @property
     def needs_work(self) -> bool:
-        """Whether the work on every interview has to be known to tell which are shown first."""
+        """Whether the order or a filter depends on the work on every interview."""
         return bool(self.coder or self.stage or self.sort in {"progress", "activity"})
 
 
 def read_wanted(asked: Mapping[str, str]) -> Wanted:
-    """From a query string or a form; what is unknown does not narrow."""
+    """Read the request from a query string or a form; unknown values do not filter."""
     wanted = Wanted(**{name: asked.get(name, "").strip() for name in Wanted._fields})
     return wanted._replace(
         stage=wanted.stage if wanted.stage in STAGES else "",

@@ -1,4 +1,4 @@
-"""What the texts add to the registries of other rooms: large files of interviews are imported by a worker."""
+"""What this room adds to the registries of other rooms: a worker imports large files of interviews."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def read_posted_choices(data: QueryDict) -> Mapping[str, object]:
-    """What was chosen of the files that were checked; see ``forms.read_posted_choices``."""
+    """The choices for the checked files; see ``forms.read_posted_choices``."""
     from transcripts.corpus import forms
 
     return forms.read_posted_choices(data)
 
 
 def make_chosen_form(data: QueryDict | None, options: Mapping[str, object]) -> ChosenForm:
-    """The form of what was chosen: as it was sent, or with the options of a job."""
+    """The form with the choices: posted ones, or the options of a job."""
     from transcripts.corpus.forms import ChosenForm
 
     return ChosenForm(data, initial=options)
@@ -31,7 +31,7 @@ def make_chosen_form(data: QueryDict | None, options: Mapping[str, object]) -> C
 def run_import(run: JobRun) -> None:
     """Check or import the files of a job. Its options are ``Choices`` as JSON.
 
-    Where some of its files cannot be read, nothing is imported: the job is then one that was only checked, of the others.
+    If some of its files cannot be read, nothing is imported: the others are then only checked.
     """
     # Every command knows the kinds of jobs; the readers of files are loaded where one is read.
     from transcripts.corpus.actions import find_refused, import_files, plan_imports

@@ -1,4 +1,4 @@
-"""How the rows of an import are stored: in short transactions, visible all at once, or after what is there."""
+"""Storing the rows of an import in short transactions: new interviews become visible all at once, others are appended to."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ from transcripts.studies.models import Study
 
 # A transaction of a thousand rows takes 10 to 20 ms on SQLite, which lets one writer in at a time.
 ROWS_AT_A_TIME = 1_000
-# A row counts once more for each so many characters of its text.
+# A row counts as one more for each this many characters of its text.
 CHARACTERS_A_ROW = 500
 IDS_NAMED = 5
-# An import stores something every few seconds. One that did not for so long was killed.
+# An import stores something every few seconds. After this time without a write, it is assumed to have been killed.
 ABANDONED_AFTER = datetime.timedelta(minutes=10)
 
 # An interview as it was read, with the sentences of each of its turns.
@@ -51,15 +51,15 @@ T = TypeVar("T")
 
 
 class ImportInterrupted(Exception):
-    """The files cannot become visible; a sentence for the person who asked. What was stored of them is to be removed."""
+    """The files cannot become visible; the message is for the person who asked. What was stored of them must be removed."""
 
 
 def claim(study: Study, files: Sequence[ImportedFile]) -> None:
-    """Enter files that are about to come in, unsaved until now. Raises ``ImportInterrupted``.
+    """Register files that are about to be stored. Raises ``ImportInterrupted``.
 
-    Their interviews belong to no study until ``publish`` gives them to it in one update; no page or count of a study can find
-    them before. What an import that was killed has left is removed by ``remove_abandoned``. What an earlier run of the same job
-    has entered is taken over; ``find_whole`` then says what is stored of it.
+    Their interviews belong to no study until ``publish`` assigns them to it in one update; no page or count of a study can find
+    them before. ``remove_abandoned`` removes the remains of killed imports. Files that an earlier run of the same job
+    registered are taken over; ``find_whole`` then finds what is stored of them.
     """
     remove_abandoned(Q(study=study, sha256__in=[file.sha256 for file in files]))
     with transaction.atomic():
@@ -79,8 +79,8 @@ def _is_of_same_job(file: ImportedFile, other: ImportedFile) -> bool:
 
 
 def find_whole(file: ImportedFile) -> dict[str, tuple[int, int, int]]:
-    """The interviews of a file that are stored with all their turns and sentences: by their id in the file, number and
-    counts of turns and sentences. Those that are not whole are removed, in short transactions."""
+    """The interviews of a file that are stored completely: by their id in the file, their database id and counts of turns and
+    sentences. Incomplete ones are removed, in short transactions."""
     staged = Interview.objects.staged().filter(imported_file=file)
     turns = Counter(dict(_count_by_interview(Turn.objects.filter(interview__in=staged), "interview")))
     sentences = Counter(
@@ -123,8 +123,8 @@ def store_group(
 ) -> int:
     """Store interviews of one file with their turns and sentences; returns the number of records of consent.
 
-    ``beside``: all files that are imported together, including this one. None of them was given up, or nothing is stored.
-    ``told`` is what is sealed of the file where they come in masked.
+    ``beside``: all files that are imported together, including this one; if any of them was given up, nothing is stored.
+    ``told`` has the facts of the file to seal if its interviews are imported masked.
     """
     consents = 0
     for part in _cut(group, weigh=lambda each: 1 + len(each[1][0].consent) + len(each[0].opening_prompt) // 500):
@@ -140,7 +140,7 @@ def store_group(
     for rows in _cut(turns, weigh=lambda row: 1 + (len(row[-1]) + len(row[3])) // CHARACTERS_A_ROW):
         with short_transaction(beside):
             queries.insert_turns(rows)
-    # Inside, because turns of an import that was given up may be gone.
+    # Inside the transaction, because turns of an import that was given up may be gone.
     with short_transaction(beside):
         turn_of = queries.read_turn_ids([interview.pk for interview, _ in group])
     sentences = (
@@ -156,8 +156,8 @@ def store_group(
 
 
 def hang_threads(imported: ImportedFile, read: Iterable[ReadInterview], *, beside: Sequence[ImportedFile]) -> None:
-    """Hang the stored threads of a file on the turns that they hang on, in threads of these files or of the study. What hangs on
-    a turn that a thread of the study is about to grow by is left to ``hang_on_grown``."""
+    """Link the stored threads of a file to the turns from which they continue, in threads of these files or of the study. If that
+    turn is about to be appended to a thread of the study, ``hang_on_grown`` does it."""
     for rows in _find_hung(imported, read, beside=beside):
         for part in _cut(rows, weigh=lambda _: 4):
             with short_transaction(beside):
@@ -165,7 +165,7 @@ def hang_threads(imported: ImportedFile, read: Iterable[ReadInterview], *, besid
 
 
 def hang_on_grown(imported: ImportedFile, read: Iterable[ReadInterview]) -> None:
-    """Hang threads of a file that is published on turns that the study has got by it. Part of a transaction of the caller."""
+    """Link threads of a published file to turns that it has appended to the study. Part of a transaction of the caller."""
     for rows in _find_hung(imported, read, beside=[imported]):
         Interview.objects.bulk_update(rows, ["hangs_on", "relation"], batch_size=ROWS_AT_A_TIME)
 
@@ -173,7 +173,7 @@ def hang_on_grown(imported: ImportedFile, read: Iterable[ReadInterview]) -> None
 def _find_hung(
     imported: ImportedFile, read: Iterable[ReadInterview], *, beside: Sequence[ImportedFile]
 ) -> Iterator[list[Interview]]:
-    """The stored threads of a file that hang on nothing yet, some at a time, each with the turn that it hangs on."""
+    """The stored threads of a file that are not linked yet, some at a time, each with the turn from which it continues."""
     hung = {masked.find_own_id(thread): thread for thread in read if thread.hangs_on}
     if not hung:
         return
@@ -201,7 +201,7 @@ def _find_hung(
 def publish(study: Study, files: Sequence[ImportedFile]) -> None:
     """Make the interviews of these files visible. Part of a transaction of the caller, which writes the events.
 
-    Raises ``ImportInterrupted`` when another import has brought one of their ids meanwhile.
+    Raises ``ImportInterrupted`` if another import has stored one of their ids in the meantime.
     """
     Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     entered = ImportedFile.objects.filter(pk__in=[file.pk for file in files], state=ImportedFile.State.STORING)
@@ -226,16 +226,16 @@ _STOPPED = "The import paused for many minutes and was given up. Nothing was sto
 
 
 def remove(files: Iterable[ImportedFile], *, seconds: float = math.inf) -> None:
-    """Remove what has come in of files that are not visible, in short transactions. Safe to repeat.
+    """Remove the stored rows of files that are not visible, in short transactions. Safe to repeat.
 
-    After so many ``seconds`` the rest is left for the next time.
+    After this many ``seconds`` the rest is left for the next time.
     """
     end = time.monotonic() + seconds
     for file in files:
-        # Not what another run of the job has taken over.
+        # Not files that another run of the job has taken over.
         entered = ImportedFile.objects.filter(pk=file.pk, runner=file.runner)
         given_up = entered.filter(state__in=(ImportedFile.State.STORING, ImportedFile.State.ABANDONED))
-        # From here on the import itself, should it go on after all, stores nothing more.
+        # From here on the import stores nothing more, even if it is still running.
         if given_up.update(state=ImportedFile.State.ABANDONED):
             for _ in _remove_rows(Interview.objects.staged().filter(imported_file=file)):
                 if time.monotonic() > end:
@@ -244,16 +244,16 @@ def remove(files: Iterable[ImportedFile], *, seconds: float = math.inf) -> None:
 
 
 def remove_abandoned(which: Q | None = None, *, seconds: float = math.inf) -> None:
-    """Remove what killed imports have left."""
+    """Remove the remains of killed imports."""
     late = Q(state=ImportedFile.State.STORING, touched_at__lt=timezone.now() - ABANDONED_AFTER)
     found = ImportedFile.objects.filter(late | Q(state=ImportedFile.State.ABANDONED), which or Q()).order_by("pk")
     remove(found, seconds=seconds)
 
 
 def _remove_rows(interviews: QuerySet[Interview], files: Sequence[ImportedFile] = ()) -> Iterator[None]:
-    """Remove interviews that no study has, with all that they have; yields between two transactions.
+    """Remove interviews that belong to no study, with all their rows; yields between two transactions.
 
-    ``files`` are those that this run stores, unless they are given up: should another run have them now, nothing goes.
+    ``files`` are those that this run stores, unless they were given up: if another run has taken them over, nothing is removed.
     """
     hung = interviews.filter(hangs_on__isnull=False)
     while ids := list(hung.order_by("pk").values_list("pk", flat=True)[:ROWS_AT_A_TIME]):
@@ -272,8 +272,8 @@ def _remove_rows(interviews: QuerySet[Interview], files: Sequence[ImportedFile] 
 
 
 def remove_work(files: Sequence[ImportedFile]) -> None:
-    """Remove what other rooms have stored on the interviews of files that are coming in. Raises ``ImportInterrupted`` where
-    another run has them meanwhile."""
+    """Remove what other rooms have stored on the interviews of files that are being imported. Raises ``ImportInterrupted`` if
+    another run has taken them over."""
     ids = list(Interview.objects.staged().filter(imported_file__in=files).values_list("pk", flat=True))
     for first in range(0, len(ids), ROWS_AT_A_TIME):
         for _ in _remove_work(ids[first : first + ROWS_AT_A_TIME], files):
@@ -286,7 +286,7 @@ def _remove_work(interviews: Sequence[int], files: Sequence[ImportedFile]) -> It
 
 
 def _delete_by_parts(rows: QuerySet[Any], files: Sequence[ImportedFile] = ()) -> Iterator[None]:
-    """Nothing refers to these rows, so they go without Django's search for what does."""
+    """Delete rows to which nothing refers, without Django's search for references."""
     while ids := list(rows.order_by().values_list("pk", flat=True)[:ROWS_AT_A_TIME]):
         with short_transaction(files):
             rows.model._base_manager.filter(pk__in=ids)._raw_delete(connection.alias)  # noqa: SLF001
@@ -297,7 +297,7 @@ def _delete_by_parts(rows: QuerySet[Any], files: Sequence[ImportedFile] = ()) ->
 def short_transaction(files: Sequence[ImportedFile] = ()) -> Iterator[None]:
     """A transaction after which other writers get as much time as it took.
 
-    Raises ``ImportInterrupted`` when one of the files, all of one run, has been given up meanwhile.
+    Raises ``ImportInterrupted`` if one of the files, all of one run, has been given up in the meantime.
     """
     with transaction.atomic():
         began = time.perf_counter()
@@ -312,13 +312,13 @@ def short_transaction(files: Sequence[ImportedFile] = ()) -> Iterator[None]:
 
 
 def rest(seconds: float) -> None:
-    """Leave the database to others. PostgreSQL lets them write all the time."""
+    """Pause so that others can write. On PostgreSQL they can write at any time."""
     if connection.vendor == "sqlite":
         time.sleep(seconds)
 
 
 def _cut(rows: Iterable[T], *, weigh: Callable[[T], int]) -> Iterator[list[T]]:
-    """The rows in lists of about the weight of ``ROWS_AT_A_TIME``."""
+    """Divide the rows into lists with about the weight ``ROWS_AT_A_TIME``."""
     part: list[T] = []
     weight = 0
     for row in rows:
@@ -340,11 +340,11 @@ def append_turns(
     told: masked.FileFacts,
     by: trail.Actor,
 ) -> None:
-    """Append the turns of ``read`` behind its first ``there``, which the study has word for word, as the next version.
+    """Append the turns of ``read`` after its first ``there``, which the study has word for word, as the next version.
 
-    What is there keeps its sentences, codings and decisions; the new sentences wait to be decided. Turns of a masked interview
-    are masked too, and what the file was ``told`` to be is sealed with them. Part of a transaction of the caller. Raises
-    ``ImportInterrupted`` when the interview has changed meanwhile.
+    Existing turns keep their sentences, codings and decisions; the new sentences are undecided. Turns of a masked interview are
+    masked too, and the facts ``told`` about the file are sealed with them. Part of a transaction of the caller. Raises
+    ``ImportInterrupted`` if the interview has changed in the meantime.
     """
     kept = study.every_interview.kept()
     found = queries.find_threads(kept, [read.external_id])
@@ -398,5 +398,5 @@ def append_turns(
 
 
 def count_grown(file: ImportedFile) -> int:
-    """How many interviews that were there before a file has added turns to."""
+    """The number of existing interviews to which a file has added turns."""
     return Interview.objects.filter(versions__imported_file=file).count()

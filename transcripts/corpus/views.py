@@ -1,4 +1,4 @@
-"""Pages of the texts: their list, bringing them in, archiving and excluding them, and what is known of each."""
+"""Pages of the texts: their list, import, archive, exclusion, and details."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ from transcripts.ui.typed_text import find_numbers
 
 INTERVIEWS_PER_PAGE = 50
 FILES_NAMED = 3
-# A file of this size takes a second or two to read and store; a larger one is left to a worker.
+# A file of this size takes a second or two to read and store; a worker imports larger ones.
 LARGE_SIZE = 500_000
 FILES_PER_PAGE = 50
 TITLES_SHOWN = 20
@@ -80,9 +80,9 @@ TITLES_SHOWN = 20
 @require_safe
 @study_view(Permission.VIEW)
 def list_interviews(request: StudyRequest) -> HttpResponse:
-    """The interviews that match what is asked for, with the work on them, and what their counts come to.
+    """The interviews that match the request, with the work on them, and a summary of their counts.
 
-    Who sees every coding sees everybody's work; a coder sees her own.
+    People who see every coding see everybody's work; a coder sees her own.
     """
     wanted = queries.read_wanted(request.GET)
     sees_all = Permission.SEE_ALL_CODINGS in request.role.permissions
@@ -94,7 +94,7 @@ def list_interviews(request: StudyRequest) -> HttpResponse:
     models = request.study.interviews.exclude(model_label="").order_by("model_label")
     coders = request.study.members.filter(is_active=True).order_by("username") if sees_all else User.objects.none()
     of_kind = {kind: [row.counts for row in shown if row.kind == kind] for kind in Kind}
-    # Interviews and agent runs are never summed up together: interviews first, runs where they are all there is.
+    # Interviews and agent runs are never summed together: interviews are shown, or runs if there is nothing else.
     counted = next((kind for kind, rows in of_kind.items() if rows), Kind.INTERVIEW)
     return render(
         request,
@@ -130,11 +130,11 @@ def list_interviews(request: StudyRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.IMPORT)
 def import_interviews(request: StudyRequest) -> HttpResponse:
-    """Show what is in files (``check`` in the form) or bring them in. Without htmx the page comes whole."""
+    """Show the contents of files (``check`` in the form) or import them. Without htmx the whole page is sent."""
     if request.method != "POST":
         return _render_import(request, ImportForm(), ChosenForm(), None)
     form, sent, is_check = ImportForm(request.POST, request.FILES), ChosenForm(request.POST), "check" in request.POST
-    # What is in files can be shown before a consent has its basis.
+    # The contents of files can be shown before a consent has its basis.
     chosen = ChosenForm(initial=sent.options) if is_check else sent
     if not form.is_valid():
         return _render_import(request, form, chosen, None)
@@ -167,7 +167,7 @@ def import_interviews(request: StudyRequest) -> HttpResponse:
 
 
 def _can_be_detected(request: StudyRequest, files: Sequence[tuple[str, bytes]], choices: Choices) -> bool:
-    """Whether it was the format chosen by hand that made files unreadable."""
+    """Whether files are unreadable only because of the format that the person chose."""
     if choices.format == "auto":
         return False
     try:
@@ -184,7 +184,7 @@ def _leave_to_worker(
     uploads: Sequence[UploadedFile[bytes]],
     options: Mapping[str, object],
 ) -> HttpResponse:
-    """Have a worker check the files or bring them in, and go to the page that shows how far it is."""
+    """Have a worker check or import the files, and go to the page that shows its progress."""
     with at_form(form):
         job = start_job(
             study=request.study,
@@ -201,7 +201,7 @@ def _leave_to_worker(
 
 
 def _report_import(request: StudyRequest, reports: list[ImportReport]) -> HttpResponse:
-    """Say on the list of interviews what was imported, and what is to be known of it, once each, unless the preview said so."""
+    """Say on the list of interviews what was imported, with each warning once unless the preview showed it."""
     created = [report for report in reports if report.created]
     if interviews := sum(report.interviews for report in created):
         sentences = sum(report.sentences or 0 for report in created)
@@ -237,7 +237,7 @@ def _render_import(
     *,
     refused: Sequence[str] = (),
 ) -> HttpResponse:
-    """The page; for htmx only the report or what is wrong, so that the chosen files stay chosen."""
+    """The page; for htmx only the report or the problems, so that the chosen files stay chosen."""
     is_wrong = bool(form.errors or chosen.errors)
     context: dict[str, object] = {
         "form": form,
@@ -253,7 +253,7 @@ def _render_import(
     if not request.htmx:  # type: ignore[attr-defined]
         return render(request, "corpus/import.html", context, status=status)
     if is_wrong:
-        # What was shown of files that cannot be read is no longer true; what was chosen of those that can be stays.
+        # The report on files that cannot be read is outdated; choices for readable files stay.
         context["forget_report"] = "check" in request.POST
         return retarget(render(request, "corpus/import.html#problems", context, status=status), "#problems")
     return render(request, "corpus/import.html#report", context)
@@ -296,7 +296,7 @@ def restore(request: StudyRequest) -> HttpResponse:
 @require_safe
 @study_view(Permission.VIEW)
 def list_files(request: StudyRequest) -> HttpResponse:
-    """Every file that was imported, newest first, with what of it still counts."""
+    """Every imported file, newest first, with the number of its interviews that still count."""
     page = Paginator(queries.list_files(request.study), FILES_PER_PAGE).get_page(request.GET.get("page"))
     may_undo = Permission.IMPORT in request.role.permissions
     return render(request, "corpus/files.html", {"page": page, "may_undo": may_undo})
@@ -305,7 +305,7 @@ def list_files(request: StudyRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.IMPORT)
 def undo(request: StudyRequest, file_id: int) -> HttpResponse:
-    """Ask, then undo the import of a file; where somebody has worked with it, say who, and undo nothing."""
+    """Undo the import of a file after a confirmation; if somebody has worked with it, say who and undo nothing."""
     file = get_object_or_404(request.study.imported_files, pk=file_id, state=ImportedFile.State.STORED)
     work = count_work(file)
     if request.method == "POST" and not work:
@@ -329,7 +329,7 @@ def undo(request: StudyRequest, file_id: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.VIEW)
 def show_details(request: StudyRequest, interview_id: int) -> HttpResponse:
-    """What is known of an interview, with the history of corrections; who may import corrects it here."""
+    """The details of an interview, with the history of corrections; people who may import can correct them here."""
     may_edit = Permission.IMPORT in request.role.permissions
     if request.method == "POST" and not may_edit:
         raise PermissionDenied(f"Your role in this study is {request.role.name}. {request.role.sentence}")
@@ -373,7 +373,7 @@ def show_details(request: StudyRequest, interview_id: int) -> HttpResponse:
 
 
 def show_left_out(request: HttpRequest) -> HttpResponse | None:
-    """The page at an address inside an archived or excluded interview, for a member of its study; otherwise nothing."""
+    """The page at an address of an archived or excluded interview, for a member of its study; otherwise nothing."""
     study, match = getattr(request, "study", None), request.resolver_match
     if study is None or match is None:
         return None
@@ -394,7 +394,7 @@ def show_left_out(request: HttpRequest) -> HttpResponse | None:
 
 
 def _find_ticked(request: StudyRequest) -> list[Interview]:
-    """The interviews that are ticked, or all that match what the list of interviews was asked for."""
+    """The ticked interviews, or all that match the filter of the list."""
     if "every" in request.POST:
         return queries.list_matching(request.study, queries.read_wanted(request.POST), None)
     ticked = find_numbers(request.POST.getlist("interview"))
@@ -407,14 +407,14 @@ CONSENTS_PER_PAGE = 100
 @require_safe
 @study_view(Permission.VIEW)
 def list_consent(request: StudyRequest) -> HttpResponse:
-    """Every interview and what may be done with it; ``?model=``, ``?in_scope=`` with ``?state=`` keep some."""
+    """Every interview with its consents; ``?model=``, ``?in_scope=`` with ``?state=`` filter them."""
     return _render_list(request, ConsentForm(initial={"scope": request.GET.get("in_scope", "")}))
 
 
 @require_POST
 @study_view(Permission.SET_METHOD)
 def record(request: StudyRequest) -> HttpResponse:
-    """Put a consent on record for the interviews ticked, or for all that the filter shows."""
+    """Record a consent for the ticked interviews, or for all that match the filter."""
     form = ConsentForm(request.POST)
     chosen = _read_chosen(request)
     if form.is_valid():
@@ -449,9 +449,9 @@ def show_history(request: StudyRequest, interview_id: int) -> HttpResponse:
 
 
 def _read_chosen(request: StudyRequest) -> list[Interview]:
-    """The interviews a person has ticked; those of other studies and those that are no numbers are left out."""
+    """The interviews that a person has ticked, without those of other studies and invalid numbers."""
     if "every" in request.POST and "sort" in request.POST:
-        # From the list of interviews, which is narrowed in another way.
+        # From the list of interviews, which has other filters.
         return list_matching(request.study, read_wanted(request.POST), None)
     if "every" in request.POST:
         shown = [line["pk"] for line in _filter(list_consents(request.study), request.POST)]
@@ -492,7 +492,7 @@ def _render_list(request: StudyRequest, form: ConsentForm, ticked: set[int] | No
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.SET_METHOD)
 def edit_redaction(request: StudyRequest) -> HttpResponse:
-    """Show the list that holds, show what another would change (``check`` in the form), or save it.
+    """Show the current list, show what another would change (``check`` in the form), or save it.
 
     ``?suggested=1`` puts the names that came in with the interviews below the entries.
     """
@@ -506,7 +506,7 @@ def edit_redaction(request: StudyRequest) -> HttpResponse:
             row = save_redaction(study=request.study, by=request.user, **form.cleaned_data)
             messages.success(request, f"List {row.number} is now in use for every copy that has not been sent yet.")
             return redirect("corpus:redaction", request.study.slug)
-    # Who is late sees her own entries again, next to the list that came between; saved once more, they take its place.
+    # A person who is late sees her entries again, next to the list that was saved before; saved again, they replace it.
     return _render(request, form, form.latest or current)
 
 

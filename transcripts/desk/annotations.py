@@ -1,4 +1,4 @@
-"""What people have annotated at a sentence: codings, decisions and memos, read in one query."""
+"""People's annotations of a sentence: codings, decisions and memos, read in one query."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ IN_INTERVIEW = (
     .replace(":interview", "= %s")
 )
 
-# The key of the question that asks for the standing of a feature.
+# The key of the question that asks for the status of a feature.
 STATUS = "status"
 
 
@@ -102,7 +102,7 @@ def abbreviate(name: str) -> str:
 
 
 class LinkView(NamedTuple):
-    """A link as it is shown: to a code, or to a sentence that ``interview`` names where it is of another thread.
+    """A link for display: to a code, or to a sentence; ``interview`` names its thread if it is another one.
 
     ``quote_at`` counts code points from the start of that sentence.
     """
@@ -121,9 +121,9 @@ class LinkView(NamedTuple):
 class CodingView:
     """A coding as it is shown. ``coder`` is empty for the viewer's own.
 
-    ``quote_at`` counts code points from the start of the sentence. ``derived`` says whether the interviewer had raised
-    it, as far as the words tell; ``prompting`` is what a person said of that. ``is_changed``: the code means something
-    else since, or is no more. ``color`` is the code's, or else its family's.
+    ``quote_at`` counts code points from the start of the sentence. ``derived`` says whether the interviewer had raised it, as
+    far as the words show; ``prompting`` is a person's answer to that. ``is_changed``: the code has since changed in meaning or
+    been removed. ``color`` is the code's, or else its family's.
     """
 
     idempotency_key: str
@@ -160,7 +160,7 @@ class CodingView:
 
     @property
     def enactment_word(self) -> str:
-        """The enactment as a word; says so where a coding stored before it was required has none."""
+        """The enactment as a word, or a note that it is missing in a coding stored before it was required."""
         return self.enactment or ("enactment not stated" if self.carries_enactment else "")
 
     @property
@@ -169,19 +169,19 @@ class CodingView:
 
     @property
     def sign(self) -> str:
-        """The key as it was pressed, or two letters of the family of a code without one: no key prints two."""
+        """The key of the code or, without one, two letters of its family, which no key prints."""
         if not self.key:
             return abbreviate(self.family_name)
         return self.key.upper() if self.is_latent else self.key
 
     @property
     def raised(self) -> str:
-        """Whether the interviewer had raised it: what a person said, else what the words tell."""
+        """Whether the interviewer had raised it: a person's answer, or else what the words show."""
         return self.prompting or self.derived
 
     @property
     def status(self) -> str:
-        """The standing with which the turn leaves a feature; empty where it is not said."""
+        """The status in which the turn leaves a feature; empty if it is not stated."""
         return self.attributes.get(STATUS, "")
 
     @property
@@ -191,7 +191,7 @@ class CodingView:
 
     @property
     def attributes_json(self) -> str:
-        """The answers for the page's script; nothing where there are none."""
+        """The answers for the page's script; empty if there are none."""
         return json.dumps(self.attributes, ensure_ascii=False) if self.attributes else ""
 
 
@@ -247,21 +247,22 @@ class SentenceAnnotations:
 
     @property
     def is_own(self) -> bool:
-        """Whether any of it is the viewer's."""
+        """Whether any of it is the viewer's own."""
         own_codes = any(not chip.coder for chip in self.chips)
         return own_codes or self.own_decision is not None or any(not memo.author for memo in self.memos)
 
     @property
     def counts_as_decided(self) -> bool:
-        """Whether the viewer has decided about the sentence: by Enter, or with a code of its own, which counts as much.
+        """Whether the viewer has decided the sentence: by Enter, or with a code of the sentence itself, which counts equally.
 
-        The same in SQL: rounds/queries.py, coding/next_sentence.py; in the page's script: ``isDecided`` in desk/marks.js.
+        The same rule is in SQL in rounds/queries.py and coding/next_sentence.py, and in the page's script (``isDecided`` in
+        desk/marks.js).
         """
         own = (chip for chip in self.chips if not chip.coder)
         return self.own_decision is not None or any(chip.unit == CodeFamily.Unit.SENTENCE for chip in own)
 
     def split_off(self, unit: str) -> SentenceAnnotations:
-        """Take out and return the codes of a whole turn or interview, which are stored on its first sentence."""
+        """Remove and return the codes of a whole turn or interview, which are stored on its first sentence."""
         apart = SentenceAnnotations(
             chips=[chip for chip in self.chips if chip.unit == unit], is_revealed=self.is_revealed
         )

@@ -26,7 +26,7 @@ from transcripts.studies.models import Study
 
 @dataclass(slots=True)
 class DeskPage:
-    """Everything one request of the desk shows."""
+    """Everything that one request of the desk shows."""
 
     interview: Interview
     version: CodebookVersion | None
@@ -79,10 +79,10 @@ def build_page(
     show: str = "",
     differing: Collection[int] | None = None,
 ) -> DeskPage:
-    """At most six queries, whatever the length of the interview, and three more for a thread that hangs on another.
+    """At most six queries for an interview of any length, and three more for a thread that continues from another.
 
-    ``at`` is the current sentence, if it is one of these. ``show`` is a filter, and ``differing`` what it may need to
-    know; see exchanges.py. ``closes_reasoning``: the viewer reads a model's reasoning only once she has opened it.
+    ``at`` is the current sentence, if it is in this interview. ``show`` is a filter, and ``differing`` has the data it may
+    need; see exchanges.py. ``closes_reasoning``: the viewer can read a model's reasoning only after she has opened it.
     """
     marks = read_annotations_in(interview.pk, user_id, sees_all=sees_all)
     of_interview = marks.get(None) or SentenceAnnotations()
@@ -126,9 +126,9 @@ def build_page(
 def read_beginning(
     interview: Interview, user_id: int, *, closes_reasoning: bool
 ) -> tuple[Turn | None, list[TurnBlock]]:
-    """The turn that a thread hangs on, and the turns up to there that both have in common, without anybody's codes.
+    """The turn from which a thread continues, and the shared turns up to there, without anybody's codes.
 
-    A sub-agent's run has none: it began with what it was told.
+    A sub-agent's run has none: it began with its instructions.
     """
     if interview.hangs_on_id is None:
         return None, []
@@ -152,7 +152,7 @@ def read_beginning(
 
 
 def _close_reasoning(turns: list[TurnBlock], at: int | None) -> TurnBlock | None:
-    """Take out the reasoning that the viewer has neither opened nor coded; returns the turn in which ``at`` was taken out."""
+    """Remove the reasoning that the viewer has neither opened nor coded; returns the turn in which ``at`` was removed."""
     found = None
     for turn in turns:
         is_known = turn.is_opened or any(row.marks and row.marks.is_own for row in turn.rows) or turn.marks.is_own
@@ -164,7 +164,7 @@ def _close_reasoning(turns: list[TurnBlock], at: int | None) -> TurnBlock | None
 
 
 def _find_threads(study: Study, interview: Interview, turns: list[TurnBlock]) -> None:
-    """Say of each turn which threads of the study hang on it."""
+    """Set for each turn the threads of the study that continue from it."""
     by_turn = {turn.id: turn for turn in turns}
     for thread in study.interviews.filter(hangs_on__interview=interview):
         if thread.hangs_on_id in by_turn:
@@ -172,7 +172,7 @@ def _find_threads(study: Study, interview: Interview, turns: list[TurnBlock]) ->
 
 
 def _choose_current(rows: dict[int, Row], undecided: list[Row], shown: Shown, at: int | None) -> Row | None:
-    """The requested row, or else the first undecided one; with a filter, the requested row or the next one shown."""
+    """The requested row, or else the first undecided one; with a filter, the requested row or the next shown one."""
     if shown.rows is None:
         return rows.get(at or 0) or next(iter(undecided or rows.values()), None)
     order = list(rows)
@@ -204,7 +204,7 @@ def _read_turns(
     rows: dict[int, list[Row]] = {}
     spans = list(sentences.values_list("turn_id", "pk", "position", "suffix", "kind", "start", "end"))
     turns = _read_blocks(interview, user_id, rows)
-    # What a tool gave back is a unit too, but nobody codes it: it is shown whole.
+    # The result of a tool is a unit too, but nobody codes it, so it is shown as a whole.
     results = {turn.id: turn for turn in turns if turn.channel == Turn.Channel.TOOL_RESULT}
     for span in reversed(spans):
         if span[0] in results:
@@ -228,7 +228,7 @@ def _read_turns(
 def _read_blocks(
     interview: Interview, user_id: int, rows: dict[int, list[Row]], until: int | None = None
 ) -> list[TurnBlock]:
-    """The turns of an interview in order, up to a position where one is given; their rows are those of ``rows``."""
+    """The turns of an interview in order, up to a position if one is given, with their rows from ``rows``."""
     found = Turn.objects.filter(interview=interview).order_by("position")
     if until is not None:
         found = found.filter(position__lte=until)
@@ -250,7 +250,7 @@ def _read_blocks(
 
 
 def _derive_prompting(turns: list[TurnBlock], families: list[PanelFamily], opening_prompt: str) -> None:
-    """Say of each coding on the model's sentences whether the interviewer had raised it, and of each code when."""
+    """Set for each coding on the model's sentences whether the interviewer had raised it, and for each code when."""
     questions = [turn for turn in turns if turn.is_question]
     place_of = {turn.id: place for place, turn in enumerate(turns)}
     signs = {
@@ -285,7 +285,7 @@ def _derive_prompting(turns: list[TurnBlock], families: list[PanelFamily], openi
 
 
 def _group_turns(turns: list[TurnBlock]) -> Iterator[Exchange]:
-    """A new exchange begins where an interviewer speaks after somebody else has."""
+    """Group turns into exchanges: a new one begins where an interviewer speaks after somebody else."""
     groups = groupby(turns, key=lambda turn: turn.role == Turn.Role.INTERVIEWER)
     exchange = Exchange()
     for is_question, group in groups:
@@ -301,7 +301,7 @@ def _group_turns(turns: list[TurnBlock]) -> Iterator[Exchange]:
 
 
 def _count_decided(exchange: Exchange) -> list[Row]:
-    """Fill in the counts of an exchange and return what of it is undecided."""
+    """Fill in the counts of an exchange and return its undecided sentences."""
     rows = [row for turn in exchange.answers if turn.is_answer for row in turn.rows]
     undecided = [row for row in rows if not (row.marks and row.marks.counts_as_decided)]
     exchange.total, exchange.decided = len(rows), len(rows) - len(undecided)
@@ -321,7 +321,7 @@ def _count_own_codes(everywhere: list[SentenceAnnotations]) -> Counter[str]:
 def _find_own_codes(
     turns: list[TurnBlock], current: Row | None, of_interview: SentenceAnnotations
 ) -> dict[str, CodingView]:
-    """The viewer's codings that hold at the current sentence: its own, its turn's and its interview's."""
+    """The viewer's codings that apply at the current sentence: its own, its turn's and its interview's."""
     turn = next((turn for turn in turns if any(row is current for row in turn.rows)), None)
     if turn is None or current is None:
         return {}
@@ -339,7 +339,7 @@ CODE_FIELDS = [
     *FAMILY_FIELDS,
 ]
 
-# As many codes as a panel shows without long scrolling. Families whose codes have no key unfold as far as they fit.
+# The number of codes that a panel shows without long scrolling. Families whose codes have no key unfold as far as they fit.
 UNFOLDED_CODES = 24
 
 
@@ -347,8 +347,8 @@ UNFOLDED_CODES = 24
 class PanelCode:
     """A code as a button; ``chip`` is the viewer's own coding with it at the current sentence.
 
-    ``raised_in`` is the first turn in which the interviewer names it, if any does; ``sought_from`` the first in which that
-    was looked for, and ``open_from`` the first that leaves it open.
+    ``raised_in`` is the first turn in which the interviewer names it, if any; ``sought_from`` the first that could be searched,
+    and ``open_from`` the first that leaves it open.
     """
 
     id: int
@@ -372,9 +372,9 @@ class PanelCode:
 
 @dataclass(slots=True)
 class PanelFamily:
-    """A family of codes as a part of the panel.
+    """A family of codes in the panel.
 
-    ``applies_to``: whose turns its codes are about. ``is_open``: whether its codes are in sight before anybody unfolds them.
+    ``applies_to``: whose turns its codes are about. ``is_open``: whether its codes are visible at first.
     """
 
     identifier: str
@@ -392,7 +392,7 @@ class PanelFamily:
 
     @property
     def place(self) -> str:
-        """What its codes apply to, where that is not the sentence."""
+        """The unit of its codes, if it is not the sentence."""
         return "" if self.unit == CodeFamily.Unit.SENTENCE else self.unit
 
     @property
@@ -447,7 +447,7 @@ def _read_frozen_families(version_id: int, _published_at: datetime | None) -> li
 
 
 def _unfold(families: Sequence[PanelFamily]) -> None:
-    """Leave open what has keys, and of the rest what fits; the first family in any case, or there would be no code to choose."""
+    """Unfold families with keys, others as far as they fit, and always the first, so that there are codes to choose."""
     shown = sum(len(family.codes) for family in families if family.has_keys)
     for family in families:
         if not family.has_keys:

@@ -1,4 +1,4 @@
-"""An interview as the desk shows it: rows in turns, in exchanges of a question and its answers; and which are filtered."""
+"""An interview as the desk shows it: rows in turns, in exchanges of a question and its answers; and the filters."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Row(NamedTuple):
     """A sentence as a row of the desk. ``is_decided``: it counts as decided by the viewer.
     ``start`` is its place in the text of its turn.
 
-    A tuple, for the template unpacks some thousand of these and a look-up by attribute costs it five times as much.
+    It is a tuple, because the template unpacks thousands of these and a look-up by attribute takes five times as long.
     """
 
     id: int
@@ -45,13 +45,13 @@ class Row(NamedTuple):
 
 @dataclass(slots=True)
 class TurnBlock:
-    """One turn: its sentences, or its text where nothing of it is coded (what a tool gave back).
+    """One turn: its sentences, or its text if it is not coded (the result of a tool).
 
-    ``unit`` is the sentence that what a tool gave back is, with its number: nobody codes it, but it can be evidence.
+    ``unit`` is the sentence of a tool's result, with its number: nobody codes it, but it can be evidence.
 
-    ``is_answer``: what a coder has to get through. ``is_opened``: the viewer has opened this reasoning. ``closed`` counts
-    the sentences of reasoning that she has not opened, which are left out of ``rows`` and ``text``. ``results`` are what
-    the tool gave back to this call; ``threads`` are those that hang on this turn.
+    ``is_answer``: a coder has to decide it. ``is_opened``: the viewer has opened this reasoning. ``closed`` counts the
+    sentences of unopened reasoning, which are left out of ``rows`` and ``text``. ``results`` are the results of this call;
+    ``threads`` are those that continue from this turn.
     """
 
     id: int
@@ -81,22 +81,22 @@ class TurnBlock:
 
     @property
     def is_question(self) -> bool:
-        """Said by the interviewer: what may have prompted what follows."""
+        """Whether the interviewer said it, so that it may have prompted what follows."""
         return self.role == Turn.Role.INTERVIEWER and self.channel == Turn.Channel.UTTERANCE
 
     @property
     def is_markdown(self) -> bool:
-        """Whether it is words of a person or a model, whose Markdown shows, and not traffic of tools."""
+        """Whether it has words of a person or a model, whose Markdown is formatted, as opposed to tool traffic."""
         return self.channel in {Turn.Channel.UTTERANCE, Turn.Channel.REASONING} and self.role != Turn.Role.TOOL
 
     @property
     def prompt_words(self) -> str:
-        """How it was asked, in words."""
+        """The kind of the prompt in words."""
         return self.prompt_kind.replace("_", " ")
 
     @property
     def has_many(self) -> bool:
-        """Whether the browser is to lay out only those of its sentences that are in sight."""
+        """Whether it is so long that the browser should lay out only its visible sentences."""
         return len(self.rows) > MANY_SENTENCES
 
     @property
@@ -109,15 +109,15 @@ class TurnBlock:
 
     @property
     def is_folded(self) -> bool:
-        """Reasoning, long instructions and tool traffic that nobody codes stay closed: they do not colour the reading of
-        what was said."""
+        """Whether it is folded at first: reasoning, long instructions and uncoded tool traffic should not influence how the
+        conversation is read."""
         if self.channel == Turn.Channel.UTTERANCE:
             return self.role == Turn.Role.SYSTEM and len(self.text) > LONG_INSTRUCTION
         return not self.is_answer
 
     @property
     def arguments(self) -> list[tuple[str, str]]:
-        """The arguments of a call by name, laid out to be read; empty where they are no JSON object."""
+        """The arguments of a call by name, formatted for reading; empty if they are not a JSON object."""
         if not self.is_call:
             return []
         try:
@@ -130,13 +130,13 @@ class TurnBlock:
 
     @property
     def at(self) -> str:
-        """When it was said, to the second, in the zone that the file gives; "" where it gives none."""
+        """The time when it was said, to the second, in the time zone of the file; "" if there is none."""
         given = self.details.get("at")
         return write_time(given) if isinstance(given, str) else ""
 
     @property
     def facts(self) -> list[str]:
-        """What the file says of how it was made: the model and the tokens."""
+        """Facts from the file about how it was generated: the model and the tokens."""
         model = self.details.get("model")
         return [*([model] if isinstance(model, str) else []), *_count_tokens(self.details.get("tokens"))]
 
@@ -146,7 +146,7 @@ class TurnBlock:
 
     @property
     def tags(self) -> list[str]:
-        """What a reader has to know before she reads on."""
+        """Notes that a reader should know before she reads on."""
         tags = {
             "redacted": "redacted by the provider",
             "is_summary": "a summary",
@@ -164,13 +164,13 @@ class TurnBlock:
 
     @property
     def name(self) -> str:
-        """The speaker's name, where it says more than the role."""
+        """The speaker's name, if it says more than the role."""
         names_role = self.speaker.strip().casefold() in {self.role, Turn.Role(self.role).label.casefold()}
         return "" if names_role else self.speaker
 
     @property
     def heading(self) -> str:
-        """Role, and channel where it is not plain speech."""
+        """The role, and the channel if it is not speech."""
         role = Turn.Role(self.role).label
         return (
             role if self.channel == Turn.Channel.UTTERANCE else f"{role} · {Turn.Channel(self.channel).label.lower()}"
@@ -179,7 +179,7 @@ class TurnBlock:
 
 @dataclass(slots=True)
 class Exchange:
-    """A question and what answers it; ``decided`` of ``total`` counts the model's sentences."""
+    """A question and its answers; ``decided`` of ``total`` counts the model's sentences."""
 
     question: list[TurnBlock] = field(default_factory=list)
     answers: list[TurnBlock] = field(default_factory=list)
@@ -194,13 +194,13 @@ class Exchange:
 
     @property
     def title(self) -> str:
-        """Which turns it has, in words."""
+        """Its turns, in words."""
         last = max((result for turn in self.turns for result in (turn, *turn.results)), key=lambda turn: turn.position)
         return f"Turn {self.first}" if last.position == self.first else f"Turns {self.first} to {last.position}"
 
     @property
     def has_many(self) -> bool:
-        """Whether the browser is to lay out only those of its turns that are in sight."""
+        """Whether it is so long that the browser should lay out only its visible turns."""
         return len(self.answers) > MANY_TURNS
 
     @property
@@ -209,17 +209,17 @@ class Exchange:
 
     @property
     def may_scroll(self) -> bool:
-        """Whether the question may not fit its place in a narrow window, so that the keyboard must reach it."""
+        """Whether the question may need to scroll in a narrow window, so that the keyboard must reach it."""
         return sum(len(turn.text) for turn in self.question) > SHORT_QUESTION
 
     @property
     def kinds(self) -> str:
-        """How the question was put."""
+        """The kinds of the question."""
         return " · ".join(dict.fromkeys(turn.prompt_words for turn in self.question if turn.prompt_kind))
 
     @property
     def steps(self) -> list[TurnBlock]:
-        """What led to its answers: what the model thought, where that is known, and its calls of tools."""
+        """The steps to its answers: the model's reasoning, if known, and its tool calls."""
         return [turn for turn in self.answers if turn.is_call or (turn.is_reasoning and (turn.rows or turn.closed))]
 
     @property
@@ -231,7 +231,7 @@ class Exchange:
 
 
 def pair_calls(turns: list[TurnBlock]) -> list[TurnBlock]:
-    """The turns without the results of calls, each of which goes to its call's ``results``."""
+    """The turns without results of calls, each of which is added to its call's ``results``."""
     alone: list[TurnBlock] = []
     for turn, call in zip(turns, pair_results(turns), strict=True):
         if call is None:
@@ -254,9 +254,9 @@ def _count_tokens(tokens: Any) -> Iterator[str]:
 
 @dataclass(slots=True)
 class Shown:
-    """What is shown of an interview. ``rows``: those that fit, ``None`` where nothing is filtered.
+    """The shown part of an interview. ``rows``: the matching rows, ``None`` without a filter.
 
-    ``total``: of how many; ``found`` is 0 where nothing fits, and so everything is shown.
+    ``total``: the number of all rows; ``found`` is 0 if nothing matches, and then everything is shown.
     """
 
     value: str = ""
@@ -275,7 +275,7 @@ class Shown:
 
 
 def list_choices(*, codes_herself: bool, may_see_differences: bool) -> list[tuple[str, str]]:
-    """The filters that a person is offered, except those by code: the value in the address, and the label."""
+    """The available filters, except those by code: the value in the address, and the label."""
     offers: dict[str, bool] = {Reason.UNCODED: codes_herself, Reason.DISAGREED: may_see_differences}
     return [("", "All"), *((str(reason), label) for reason, label in LABELS.items() if offers.get(reason, True))]
 
@@ -283,8 +283,8 @@ def list_choices(*, codes_herself: bool, may_see_differences: bool) -> list[tupl
 def apply_filter(
     exchanges: Iterable[Exchange], value: str, *, names: dict[str, str], differing: Collection[int] | None
 ) -> Shown:
-    """Keep what fits ``value``, and mark what is out of sight; an unknown value filters nothing. The question is kept with the
-    answers that are shown, and where nothing fits everything is shown.
+    """Select the rows that match ``value``, and mark the hidden ones; an unknown value does not filter. The question of each
+    shown answer is shown too, and if nothing matches, everything is shown.
 
     ``names`` are the codes by identifier; ``differing`` the sentences with disagreements, ``None`` if the viewer may not see them.
     """

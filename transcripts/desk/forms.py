@@ -1,12 +1,12 @@
-"""Reads the fields of the desk's forms, whether a browser posts them or the page's own script does.
+"""Reads the fields of the desk's forms, posted by a browser or by the page's own script.
 
-People type a few of these fields (notes, reasons, memos); the page fills in the rest. So there is no form to show again:
-a field that is not what the page sends is refused with one sentence.
+People type only a few of these fields (notes, reasons, memos); the page fills in the rest. So there is no form to show again: a
+field that the page would not send is refused with one sentence.
 
-Places inside a text: in code points, as they are stored, and in UTF-16 units, as a browser counts.
+Positions inside a text are stored in code points, while a browser counts UTF-16 units.
 
-Both count a letter with its combining marks as several; they differ where a character lies outside the first 65,536
-(emoji, rare ideographs), which a browser counts twice.
+Both count a letter with combining marks as several; they differ for characters outside the first 65,536 (emoji, rare
+ideographs), which a browser counts twice.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ANSWER = "attribute:"
 
 
 class WrongField(Exception):
-    """A field is missing or malformed: the page is out of date, or it did not send this request."""
+    """A field is missing or malformed: the page is out of date, or did not send this request."""
 
     def __init__(self, name: str, expected: str) -> None:
         super().__init__(f"The field {name} must be {expected}. Reload the page and try again.")
@@ -33,13 +33,13 @@ class WrongField(Exception):
 
 
 def read_values(data: QueryDict) -> CodingValues:
-    """The values of a coding, without its quote. Whether they fit the code is checked by the action."""
+    """The values of a coding, without its quote. The action checks whether they fit the code."""
     given: dict[str, Any] = {name: data[name] for name in (*CHOICE_FIELDS, "note") if data.get(name)}
     return CodingValues(**given, attributes=read_answers(data))
 
 
 def read_quote(data: QueryDict) -> tuple[int, int] | str | None:
-    """The quote, if any: two offsets in UTF-16 units of the sentence's text, or the words as somebody typed them."""
+    """The quote, if any: two offsets in UTF-16 units of the sentence's text, or the typed words."""
     if data.get("quote_from") or data.get("quote_to"):
         return read_count(data, "quote_from"), read_count(data, "quote_to")
     return data.get("quote", "").strip() or None
@@ -92,11 +92,11 @@ UNIT_BYTES = 2
 
 
 class WrongSpan(ValueError):
-    """A sentence for the person who asked."""
+    """The marked words are not valid; the message is for the person who marked them."""
 
 
 def find_points(text: str, units: int) -> int:
-    """The place in code points of a place that a browser has counted. Raises ``WrongSpan``."""
+    """Convert a position from UTF-16 units to code points. Raises ``WrongSpan``."""
     if "\r\n" in text:
         return _find_points_past_breaks(text, units)
     if text.isascii():
@@ -113,7 +113,7 @@ def find_points(text: str, units: int) -> int:
 
 
 def _find_points_past_breaks(text: str, units: int) -> int:
-    """The same for a text with line breaks of two characters, which a page shows as one: after sentences were joined."""
+    """The same for a text with two-character line breaks, which a page counts as one; they occur after a merge of sentences."""
     rest = points = find_points(text.replace("\r\n", "\n"), units)
     for line in text.split("\r\n"):
         if rest <= len(line):
@@ -124,7 +124,7 @@ def _find_points_past_breaks(text: str, units: int) -> int:
 
 
 def find_span(text: str, first: int, last: int) -> Extent:
-    """What a browser marked in ``text`` from ``first`` up to ``last``, in code points. Raises ``WrongSpan``."""
+    """The span that a browser marked in ``text`` from ``first`` up to ``last``, in code points. Raises ``WrongSpan``."""
     span = Extent(find_points(text, first), find_points(text, last))
     if span.start >= span.end:
         raise WrongSpan("The quote is empty. Mark at least one character.")
@@ -132,7 +132,7 @@ def find_span(text: str, first: int, last: int) -> Extent:
 
 
 def find_words(text: str, words: str) -> Extent:
-    """Where ``words`` are in ``text``; they must occur once only. Raises ``WrongSpan``."""
+    """The span of ``words`` in ``text``, where they must occur exactly once. Raises ``WrongSpan``."""
     words = words.strip()
     start = text.find(words) if words else -1
     if start < 0:

@@ -1,4 +1,4 @@
-"""What one person did in a study, newest first: at the desk, and in other rooms. Nobody else sees the list."""
+"""One person's acts in a study, newest first, at the desk and elsewhere. Nobody else sees the list."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _TEXT = "sentence__turn__text"
 
 @dataclass(frozen=True)
 class Act:
-    """What somebody did to one row, and where that is read.
+    """A person's act on one row, and its place.
 
-    ``about`` names a code or a criterion and ``details`` what was said of it. ``rests_on``: the sentences that a link or a score
-    names, with their turns. It took place in ``sentence``, else in the turn at the position ``turn``, else on the page of the
-    interview whose address is named ``address``, which a page calls ``page``.
+    ``about`` names a code or a criterion, ``details`` the values. ``rests_on``: the sentences that a link or a score names,
+    with their turns. The place is ``sentence``, or else the turn at the position ``turn``, or else the page of the interview
+    with the route ``address`` and the name ``page``.
     """
 
     interview: Interview
@@ -48,8 +48,8 @@ class Act:
 class HistoryPart(NamedTuple):
     """Acts of some kinds. ``words``: the kinds, as pages call them.
 
-    ``list_rows`` gives the acts of a person in a study, kind by kind, as ``select_acts`` selects them. ``describe`` gives what is
-    shown of rows, by their ids; it takes one or two queries.
+    ``list_rows`` returns the acts of a person in a study, by kind, in the form of ``select_acts``. ``describe`` returns the
+    data for display, by the ids of rows; it takes one or two queries.
     """
 
     words: Mapping[str, str]
@@ -72,7 +72,7 @@ def register_history(*parts: HistoryPart) -> None:
 
 
 def select_acts(rows: QuerySet[Any], kind: str, at: str) -> Rows:
-    """The same columns of rows of every model: the kind of act, when it took place (the column ``at``), and the row's id."""
+    """The same columns for rows of every model: the kind of act, its time (the column ``at``), and the row's id."""
     selected: Rows = (
         rows.order_by()
         .annotate(act=Value(kind, output_field=TextField()), act_at=F(at), act_row=F("pk"))
@@ -82,10 +82,10 @@ def select_acts(rows: QuerySet[Any], kind: str, at: str) -> Rows:
 
 
 def list_history(study: Study, user: User, *, page: int = 1) -> tuple[list[Entry], bool]:
-    """A page of what ``user`` did in the study, and whether there are older acts. Rows that the program made or withdrew, when
-    sentence boundaries were edited, codes merged or codings changed, are no acts.
+    """A page of the acts of ``user`` in the study, and whether there are older ones. Rows that the program made or withdrew
+    because sentence boundaries were edited, codes merged or codings changed are not acts.
 
-    One query, and one or two for each part that the page shows something of.
+    One query, and one or two for each part with entries on the page.
     """
     load_registrations()
     first = (page - 1) * ENTRIES_PER_PAGE
@@ -128,7 +128,7 @@ def _describe_coding(coding: Coding) -> Act:
 def _list_links(study: Study, user: User) -> Iterator[Rows]:
     place = "coding__sentence"
     own = Link.objects.filter(**{f"{place}__turn__interview__study": study}, coder=user)
-    # Where links go along with their codings, the old ones are withdrawn at the moment at which the new ones are made; the
+    # When links are kept with a changed coding, the old ones are withdrawn at the moment when the new ones are made. The
     # same is true of a link that its coder made again with another quote.
     beside = Link.objects.filter(coder=user, coding__sentence=OuterRef(place))
     replaced = beside.filter(withdrawn_at=OuterRef("created_at"))
@@ -213,7 +213,7 @@ def _describe_openings(ids: Collection[int]) -> dict[int, Act]:
 
 def _list_reveals(study: Study, user: User) -> Iterator[Rows]:
     own = Reveal.objects.filter(sentence__turn__interview__study=study, coder=user)
-    # A boundary edit copies what was seen to the new sentences.
+    # A boundary edit copies reveals to the new sentences.
     of_boundaries = Q(sentence__made_by__isnull=False, revealed_at__lt=F("sentence__made_by__edited_at"))
     for source in Reveal.Source.values:
         yield select_acts(own.filter(source=source).exclude(of_boundaries), source, "revealed_at")

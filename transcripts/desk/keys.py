@@ -1,7 +1,7 @@
-"""Which key does what at the desk, and where interviews are held, for one person.
+"""One person's keys at the desk and on the page where interviews are held.
 
-A key is named by its position, as browsers name it (KeyM is the key that prints "m" on a QWERTY keyboard), so that it stays in
-place on every layout. Two keys are recognised by their character instead, wherever a layout has it.
+A key is identified by its position, with the name that browsers use (KeyM is the key that prints "m" on a QWERTY keyboard), so
+that it stays in place on every layout. Two keys are recognised by their character instead, wherever the layout has it.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Act(NamedTuple):
     shifted: str = ""
 
 
-# Acts by kind, as the key card shows them.
+# Acts by kind, in the order of the key card.
 GROUPS: tuple[tuple[str, tuple[Act, ...]], ...] = (
     (
         "Moving",
@@ -80,14 +80,14 @@ GROUPS: tuple[tuple[str, tuple[Act, ...]], ...] = (
         (
             Act("decide", "Enter", "nothing more here, next sentence", "the same, but stay here"),
             Act("repeat", "Period", "apply the last code again"),
-            Act("palette", "sign:/", "find a code by name or definition; Ctrl K does so too"),
+            Act("palette", "sign:/", "find a code by name or definition (also Ctrl K)"),
             Act(
                 "quote",
                 "KeyX",
                 "mark words as the quote of the next code: arrows move, Shift extends, Enter keeps them",
             ),
             Act("details", "KeyV", "change the details of the last code here"),
-            Act("meaning", "Backquote", "the meaning of the code that was pressed or pointed at last"),
+            Act("meaning", "Backquote", "the meaning of the code that you last pressed or pointed at"),
             Act("propose", "KeyN", "propose a new code, named after the marked words"),
             Act("memo", "KeyM", "memo on the sentence", "memo on the interview"),
             Act("suggestions", "KeyO", "open the machine's suggestions, after your own decision"),
@@ -118,7 +118,7 @@ GROUPS: tuple[tuple[str, tuple[Act, ...]], ...] = (
     ("Help", (Act("help", "sign:?", "every key"),)),
 )
 ACTS = {act.name: act for _, acts in GROUPS for act in acts}
-# Where interviews are held. No code has a key there, so that a key may do one thing there and another at the desk.
+# The page where interviews are held. Codes have no keys there, so a key may do one thing there and another at the desk.
 CONSOLE_TITLE = "Live interviews"
 CONSOLE = {
     act.name: act
@@ -141,8 +141,8 @@ CONSOLE = {
 # The identifier and name of a code, and the letter that the codebook gives it.
 CodeKey = tuple[str, str, str]
 Choices = Mapping[str, Mapping[str, str]]
-"""Keys of "acts", of "codes" and of the "console", each by its name; ``OFF`` for what has none."""
-# A code or an act without a key because something else has it: its name, the key as it is printed, and what the key does.
+"""Keys of "acts", of "codes" and of the "console", each by its name; ``OFF`` for an act or code without a key."""
+# A code or an act without a key because the key is taken: its name, the key as printed, and what the key does.
 Clash = tuple[str, str, str]
 
 
@@ -168,8 +168,8 @@ def cap_of(key: str) -> str:
 def resolve_keys(codes: Iterable[CodeKey], choices: Choices) -> tuple[Choices, list[Clash]]:
     """The keys of one person, and the clashes: her own choices, or else the defaults of the desk and of the codebook.
 
-    Her choices take precedence over all defaults, also those of acts that came to the desk after she chose. Otherwise keys
-    of the desk take precedence over those of codes. What loses its key is listed as a clash.
+    Her choices take precedence over all defaults, including those of acts that were added after she chose. Otherwise keys of
+    the desk take precedence over those of codes. A code or act that loses its key is listed as a clash.
     """
     chosen_acts, chosen_codes = choices.get("acts", {}), choices.get("codes", {})
     codes = list(codes)
@@ -202,7 +202,7 @@ def resolve_keys(codes: Iterable[CodeKey], choices: Choices) -> tuple[Choices, l
 
 
 def resolve_console(choices: Choices) -> dict[str, str]:
-    """The key of each act where interviews are held: a person's own, or the default, unless she gave that to another act."""
+    """The key of each act on the page where interviews are held: her own, or the default unless she gave it to another act."""
     chosen = choices.get("console", {})
     taken = {key for name, key in chosen.items() if name in CONSOLE}
     keys = {name: chosen.get(name, OFF if act.key in taken else act.key) for name, act in CONSOLE.items()}
@@ -269,7 +269,7 @@ def read_keymap(user_id: int, codes: Iterable[CodeKey]) -> tuple[Choices, list[C
 
 
 def read_console_keys(user_id: int) -> dict[str, str]:
-    """The key of every act where interviews are held, for a person: one query."""
+    """The key of every act on the page where interviews are held, for a person: one query."""
     return resolve_console(_read_stored(user_id))
 
 
@@ -284,10 +284,9 @@ def _read_stored(user_id: int) -> Choices:
 
 
 def build_card(keymap: Choices, clashes: Sequence[Clash], families: Sequence[PanelFamily]) -> dict[str, object]:
-    """The key card, for its templates: every key in the order in which people learn them, codes with a key first.
+    """The key card for templates: every key in the order in which people learn them, codes with a key first.
 
-    A line has its key (empty where it is switched off), what the key does, and more: what it does with Shift, or the
-    definition of a code.
+    A line has the key (empty if it is switched off), what it does, and more: what Shift adds, or the definition of a code.
     """
     acts = [
         {
@@ -325,7 +324,7 @@ def set_keys(*, given: Mapping[str, str], codes: Iterable[CodeKey], by: User) ->
 
 @transaction.atomic
 def reset_keys(*, by: User) -> DeskSettings:
-    """Give every act and every code, of every study, the key it comes with."""
+    """Reset the keys of every act and every code, of every study, to the defaults."""
     return _store_keys({}, by)
 
 

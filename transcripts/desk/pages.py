@@ -1,6 +1,4 @@
-"""Pages of the desk apart from its own: keys, the next sentence that needs the person, the history of what she did, and two threads
-side by side.
-"""
+"""Further pages of the desk: keys, the next sentence for the person, the history of her acts, and two threads side by side."""
 
 from __future__ import annotations
 
@@ -47,7 +45,7 @@ MAX_PAGE = 100_000
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.CODE)
 def change_keys(request: StudyRequest) -> HttpResponse:
-    """One's own keys, to be changed, switched off, or reset."""
+    """Change, switch off or reset one's own keys."""
     families = read_families(current_version(request.study))
     codes = list_code_keys(families)
     refusal: KeysRefused | None = None
@@ -87,7 +85,7 @@ def _list_groups(
     *,
     console: Mapping[str, str],
 ) -> list[dict[str, object]]:
-    """The fields of the form: acts and codes with their keys. What was typed and refused is shown again."""
+    """The fields of the form: acts and codes with their keys. Refused input is shown again."""
     taken = {code: f"{cap} is used for: {taken_by}" for code, cap, taken_by in clashes}
 
     def make(name: str, label: str, key: str, default: str, note: str = "") -> dict[str, object]:
@@ -182,5 +180,5 @@ def show_history(request: StudyRequest) -> HttpResponse:
 @require_safe
 @study_view(Permission.VIEW)
 def show_beside(request: StudyRequest, interview_id: int, other_id: int) -> HttpResponse:
-    """Two threads of the study side by side, to read."""
+    """Two threads of the study side by side, for reading."""
     return render_beside(request, interview_id, other_id)

@@ -33,9 +33,9 @@ ACT_NAMES = ("add", "withdraw", "link", "unlink", "decide", "reopen", "memo", "o
 
 
 class Refusal(NamedTuple):
-    """Why a plain form was not taken: ``field`` names the field at fault, ``held`` what the form held.
+    """The refusal of a plain form: ``field`` names the field at fault, ``held`` the values of the form.
 
-    ``action`` and ``again`` are the form as it was posted, for the one line that it lacked.
+    ``action`` and ``again`` are the posted form, to be sent again with the missing line.
     """
 
     message: str
@@ -52,7 +52,7 @@ class Refusal(NamedTuple):
 def _find_suggestions_url(slug: str) -> tuple[str, str] | None:
     """The address of the suggestions panel, before and after the sentence's id; ``None`` on a site without suggestions.
 
-    This is all that the desk knows about machines.
+    The desk knows nothing else about machines.
     """
     try:
         before, _, after = reverse("suggestions:panel", args=[slug, 0]).rpartition("/0/")
@@ -62,19 +62,19 @@ def _find_suggestions_url(slug: str) -> tuple[str, str] | None:
 
 
 def _is_read(turn: Turn) -> bool:
-    """Whether machines may read it: they read what the model says."""
+    """Whether machines may annotate it: they annotate what the model says."""
     return turn.role == Turn.Role.MODEL and turn.channel == Turn.Channel.UTTERANCE
 
 
 @lru_cache(maxsize=1000)
 def _list_urls(slug: str, interview_id: int) -> dict[str, str]:
-    """Where changes in one interview are posted, and the address of its codings' details."""
+    """The addresses to which changes in one interview are posted, and that of its codings' details."""
     desk = reverse("desk:desk", args=[slug, interview_id])
     return {**{name: f"{desk}{name}/" for name in ACT_NAMES}, "codings": f"{desk}codings/"}
 
 
 def render_marks(request: StudyRequest, sentence: Sentence | None, *, units: Sequence[str]) -> HttpResponse:
-    """The annotations of a sentence, its turn and its interview, as asked for; each with the id it has on the page."""
+    """The requested annotations of a sentence, its turn and its interview, each with its id on the page."""
     if sentence is None:
         return HttpResponse(status=204)
     interview_id = sentence.turn.interview_id
@@ -108,7 +108,7 @@ def render_desk(
     status: int = 200,
     refusal: Refusal | None = None,
 ) -> HttpResponse:
-    """One interview with the person's own work on it, and the codes next to it for who codes."""
+    """One interview with the person's own work and, if she codes, the codes next to it."""
     found = queries.find_interview(request.study, interview_id, request.user.pk)
     if found is None:
         raise Http404("This interview is not in this study.")
@@ -158,7 +158,7 @@ def render_desk(
 def render_beside(
     request: StudyRequest, *interview_ids: int, template: str = "desk/beside.html", **more: object
 ) -> HttpResponse:
-    """Threads side by side, each with the person's own work on it, to read. ``more`` is for a ``template`` of its own."""
+    """Threads side by side, each with the person's own work, for reading. ``more`` is the context of another ``template``."""
     has_panel = Permission.CODE in request.role.permissions
     sides = []
     for interview_id in interview_ids:
@@ -185,7 +185,7 @@ def render_beside(
 
 
 def _find_way_out(request: StudyRequest, closure: Closure) -> tuple[str, str] | None:
-    """The page on which the person can change what closes an interview, and what its link says; none where she may not."""
+    """The page on which the person can open a closed interview again, and the text of its link; none if she may not."""
     permission, name, words = WAYS[closure]
     return (reverse(name, args=[request.study.slug]), words) if permission in request.role.permissions else None
 
@@ -200,7 +200,7 @@ def _list_keys(keys: Choices, page: DeskPage) -> dict[str, object]:
 def render_details(
     request: StudyRequest, coding: Coding, *, status: int = 200, refusal: Refusal | None = None
 ) -> HttpResponse:
-    """The form of all that a coding says: of one to be changed, or one that is not stored yet."""
+    """The form with all values of a coding: an existing one, or one that is not stored yet."""
     text = queries.read_text(coding.sentence_id)
     start = coding.sentence.start
     quote = text[coding.quote[0] - start : coding.quote[1] - start] if coding.quote else ""

@@ -1,8 +1,8 @@
 """The desk and the acts done at it: codes, links, decisions, memos and boundary edits, with the page that lists those edits.
 
-A browser without JavaScript posts plain forms and is sent back to its place. The page's own script posts the same
-fields with the header ``X-Desk`` and gets back what is now stored at that place, as a fragment of the page, or for a boundary edit
-the new sentences as JSON.
+A browser without JavaScript posts plain forms and is redirected to its place. The page's own script posts the same fields with
+the header ``X-Desk`` and receives what is now stored at that place, as a fragment of the page or, for a boundary edit, the new
+sentences as JSON.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ from transcripts.ui.typed_text import find_number
 
 SCRIPT_HEADER = "X-Desk"
 STORED_HEADER = "X-Desk-Stored"
-# Which field a refusal is about, so that the script can ask for it.
+# The field that a refusal is about, so that the script can ask for it.
 FIELD_HEADER = "X-Desk-Field"
 
 
 class Done(NamedTuple):
-    """An act that was stored: where it shows, its idempotency key, and where to go on.
+    """A stored act: where it is shown, its idempotency key, and where to continue.
 
     ``sentence`` is ``None`` for a memo on the interview; ``unit`` is that of the code.
     """
@@ -69,7 +69,7 @@ Act = Callable[[StudyRequest, int], Done]
 @require_safe
 @study_view(Permission.VIEW)
 def show_desk(request: StudyRequest, interview_id: int) -> HttpResponse:
-    """One interview, to read and to code. ``?at=`` names the current sentence, ``?show=`` what is shown."""
+    """One interview, to read and code. ``?at=`` names the current sentence, ``?show=`` the filter."""
     at = find_number(request.GET.get("at", ""))
     return render_desk(request, interview_id, at=at, show=request.GET.get("show", ""))
 
@@ -84,7 +84,7 @@ def show_marks(request: StudyRequest, interview_id: int, sentence_id: int) -> Ht
 @require_safe
 @study_view(Permission.CODE)
 def show_details(request: StudyRequest, interview_id: int, idempotency_key: str) -> HttpResponse:
-    """All that one of the person's own codings says, as a form: where the page's script is not there to ask."""
+    """The values of one of the person's own codings as a form, for browsers without the page's script."""
     if not is_uuid(idempotency_key):
         raise Http404("This coding does not exist.")
     coding = _get_own_coding(request, interview_id, UUID(idempotency_key))
@@ -94,7 +94,7 @@ def show_details(request: StudyRequest, interview_id: int, idempotency_key: str)
 
 
 def _act(view: Act) -> Callable[..., HttpResponseBase]:
-    """Turn an act into a view: checks who acts, answers refusals, and answers a script and a browser each its way."""
+    """Turn an act into a view that checks the person, answers refusals, and answers scripts and browsers in their own ways."""
 
     @require_POST
     @study_view(Permission.CODE)
@@ -188,7 +188,7 @@ def link(request: StudyRequest, interview_id: int) -> Done:
     coding, kind, code, target = _read_link(request, interview_id)
     quote = read_quote(request.POST)
     if target is not None:
-        # Before the quote is looked for, which would tell how long the text is.
+        # Checked before the quote is looked for, because that would reveal the length of the text.
         check_readable([target.turn], request.user, field="target")
     stored = actions.add_link(
         study=request.study,
@@ -205,7 +205,7 @@ def link(request: StudyRequest, interview_id: int) -> Done:
 
 @_act
 def unlink(request: StudyRequest, interview_id: int) -> Done:
-    """Take back one's own link: the same fields name it. One that is gone is left as it is."""
+    """Remove one's own link, which the same fields identify. A link that is already gone is ignored."""
     coding, kind, code, target = _read_link(request, interview_id)
     found = actions.find_link(coding, kind, code=code, sentence_id=target.pk if target else None)
     if found is not None:
@@ -281,7 +281,7 @@ def memo(request: StudyRequest, interview_id: int) -> Done:
 @require_POST
 @study_view(Permission.CODE)
 def open_reasoning(request: StudyRequest, interview_id: int) -> HttpResponse:
-    """Open a model's reasoning, which is kept; leads to its first sentence."""
+    """Open a model's reasoning, which is recorded; leads to its first sentence."""
     try:
         turn_id = read_id(request.POST, "turn")
     except WrongField as error:
@@ -304,7 +304,7 @@ def _get_sentence(request: StudyRequest, interview_id: int, sentence_id: int) ->
 
 
 def _get_own_coding(request: StudyRequest, interview_id: int, idempotency_key: UUID) -> Coding:
-    """A coding of the person herself, active or withdrawn."""
+    """The person's own coding, active or withdrawn."""
     return get_object_or_404(
         Coding.objects.select_related("code__family", "code__version", "sentence__turn__interview"),
         coder=request.user,
@@ -314,7 +314,7 @@ def _get_own_coding(request: StudyRequest, interview_id: int, idempotency_key: U
 
 
 def refuse_another(request: StudyRequest, actor: str | None) -> HttpResponse | None:
-    """Where one person opened the page and another has signed in since, nothing is stored as the work of the other."""
+    """Refuse to store anything if another person has signed in since the page was opened."""
     if actor is None or actor == str(request.user.pk):
         return None
     return HttpResponse("Another person is signed in now. Sign in as yourself to save this.", status=401)
@@ -329,7 +329,7 @@ def _send_back(request: StudyRequest, interview_id: int, done: Done) -> HttpResp
 
 
 def _refuse(request: StudyRequest, interview_id: int, message: str, *, status: int, field: str = "") -> HttpResponse:
-    """Say what was wrong: to a script in plain text, to a browser on the page, next to the field where there is one."""
+    """Report a refusal: to a script in plain text, to a browser on the page, next to the field if there is one."""
     if SCRIPT_HEADER in request.headers:
         answer = HttpResponse(message, status=status, content_type="text/plain; charset=utf-8")
         if field:
@@ -345,7 +345,7 @@ def _refuse(request: StudyRequest, interview_id: int, message: str, *, status: i
 
 
 def _find_unsaved(request: StudyRequest, interview_id: int) -> Coding | None:
-    """The coding that a form asked for, to ask for what its code requires where the page's script does not."""
+    """The coding that a form would make, so that the page can ask for what its code requires if the script does not."""
     try:
         sentence_id, code_id = read_id(request.POST, "sentence"), read_id(request.POST, "code")
     except WrongField:
@@ -432,7 +432,7 @@ def show_boundary_edits(request: StudyRequest, interview_id: int) -> HttpRespons
 
 
 def _describe(edit: BoundaryEdit, made: list[Sentence], user: User) -> dict[str, object]:
-    """What the page's script needs to go on: the new sentences and rows in place of the old."""
+    """What the page's script needs to continue: the new sentences and rows in place of the old ones."""
     retired = list(edit.retired.order_by("start").values_list("pk", flat=True))
     return {
         "kind": edit.kind,
@@ -445,7 +445,7 @@ def _describe(edit: BoundaryEdit, made: list[Sentence], user: User) -> dict[str,
 
 
 def _find_boundary(edit: BoundaryEdit, made: list[Sentence]) -> int | None:
-    """Where, as browsers count in the new sentence, a split would undo the merge."""
+    """The position in the new sentence, as browsers count, at which a split would undo the merge."""
     if edit.kind == BoundaryEdit.Kind.SPLIT:
         return None
     second = edit.retired.order_by("start")[1]

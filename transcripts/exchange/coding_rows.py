@@ -1,4 +1,4 @@
-"""Rows of what coders did: codings, decisions, what was seen when, memos, and boundary edits."""
+"""Rows of coders' work: codings, decisions, reveals and unblindings, memos, and boundary edits."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ PROMPTING = (
     "is not a model."
 )
 
-# What is not read with each coding is looked up or derived; see ``complete``.
+# Values that are not read with each coding are looked up or derived; see ``complete``.
 CODINGS = columns(
     Coding,
     "study interview model turn role sentence_id sentence sentence_label start end text quote_start quote_end quote "
@@ -69,14 +69,14 @@ _LOOKED_UP = {
     *("study", "interview", "model", "sentence_label", "quote", "code_id", "code", "family", "codebook_version"),
     *("prompting_source", "coder", "stage", "saw_reasoning"),
 }
-# As text: to have Django make an object of each takes longer than all the rest of a row.
+# As text, because making a Python object of each takes longer than the rest of a row.
 _AS_TEXT = {
     "attributes": "answers",
     "range_id": "range_text",
     "created_at": "created_text",
     "withdrawn_at": "withdrawn_text",
 }
-# Read with every coding: what the database holds of it, and by what the rest of its row is looked up.
+# Read with every coding: its own columns, and the keys for the rest of its row.
 STORED = {
     **{each.name: _AS_TEXT.get(each.source, each.source) for each in CODINGS if each.name not in _LOOKED_UP},
     "suffix": "sentence__suffix",
@@ -110,7 +110,7 @@ BOUNDARY_EDITS = columns(
     Sentence,
     "study interview turn boundary_edit_id kind edited edited_by side sentence_id sentence_label start end text",
     find_place(""),
-    # Of a sentence that an edit made, these are found by ``made_by``.
+    # For a sentence that an edit made, these are found by ``made_by``.
     boundary_edit_id="retired_by",
     kind="retired_by__kind",
     edited="retired_by__edited_at",
@@ -130,7 +130,7 @@ def count_decisions(scope: Scope) -> int:
 
 
 def read_codings(scope: Scope) -> Groups:
-    """Every coding, withdrawn ones included, with what is derived about prompting where its coder did not say."""
+    """Every coding, including withdrawn ones, with a derived prompting if its coder did not state one."""
     codings = scope.keep(Coding.objects.filter(scope.within("sentence__turn__interview")), "coder")
     plain = codings.annotate(**{text: Cast(field, TextField()) for field, text in _AS_TEXT.items()})
     found = quote_sentences(plain).order_by("pk").values_list(*STORED.values())
@@ -138,7 +138,7 @@ def read_codings(scope: Scope) -> Groups:
 
 
 class _Known(dict[int, tuple[Any, ...]]):
-    """Values of rows that many codings refer to, by key: looked up once, which takes half the time of joining them."""
+    """Values of rows to which many codings refer, by key; each is looked up once, which takes half the time of joining them."""
 
     def __init__(self, rows: QuerySet[Any], *fields: str) -> None:
         super().__init__()
@@ -195,7 +195,7 @@ def _cut_quotes(cells: Mapping[str, Sequence[Any]]) -> list[str]:
 
 
 def _read_moment(stored: str) -> datetime:
-    """A time as a database writes it: PostgreSQL with its zone, SQLite without, and both in UTC."""
+    """Read a time from a database: PostgreSQL writes the zone, SQLite does not; both use UTC."""
     return datetime.fromisoformat(stored if "+" in stored else stored + "+00:00")
 
 
@@ -211,7 +211,7 @@ def read_decisions(scope: Scope) -> Iterator[Sequence[object]]:
 
 
 def read_reveals(scope: Scope) -> Iterator[Sequence[object]]:
-    """When somebody first saw others' labels for a sentence."""
+    """When each person first saw others' labels for a sentence."""
     reveals = scope.keep(Reveal.objects.filter(scope.within("sentence__turn__interview")), "coder")
     return stream(label_sentences(reveals).order_by("pk"), REVEALS)
 
@@ -223,7 +223,7 @@ def read_unblindings(scope: Scope) -> Iterator[Sequence[object]]:
 
 
 def read_memos(scope: Scope) -> Iterator[Sequence[object]]:
-    """Memos, former texts included."""
+    """Memos, including earlier texts."""
     memos = scope.keep(Memo.objects.filter(study=scope.study), "author")
     memos = memos.filter(Q(interview__isnull=True) | scope.within("interview"))
     return stream(label_sentences(memos).order_by("pk"), MEMOS)
@@ -287,18 +287,18 @@ def count_turns(scope: Scope) -> int:
 
 
 def count_long_turns(scope: Scope) -> int:
-    """How many turns are longer than a spreadsheet keeps, by where their sentences end: no text is read for it."""
+    """The number of turns that are longer than a spreadsheet keeps, from the ends of their sentences, without reading texts."""
     long = Sentence.objects.current().filter(scope.within("turn__interview"), end__gt=MAX_CELL)
     return long.order_by().values("turn").distinct().count()
 
 
 def count_long_sentences(scope: Scope) -> int:
-    """How many sentences are longer than a spreadsheet keeps."""
+    """The number of sentences that are longer than a spreadsheet keeps."""
     return int(_find_sentences(scope).filter(end__gt=F("start") + MAX_CELL).count())
 
 
 def read_sentences(scope: Scope) -> Iterator[Sequence[object]]:
-    """Every sentence as it is segmented now, whether anybody coded it or not."""
+    """Every current sentence, whether anybody coded it or not."""
     return stream(quote_sentences(label_sentences(_find_sentences(scope), ""), ""), SENTENCES)
 
 
@@ -313,9 +313,10 @@ def _find_sentences(scope: Scope) -> Any:
 
 
 def write_interviews(scope: Scope, path: Path) -> int:
-    """Write every interview as a line of interview_jsonl, each after the one that it hangs on; returns how many.
+    """Write every interview as a line of interview_jsonl, each after the one from which it continues; returns their number.
 
-    What hangs on an interview that the file leaves out is written alone: a line may name only what the file holds.
+    If the file leaves out the interview from which another continues, that one is written without the link, because a line may
+    name only interviews in the file.
     """
     written = 0
     with path.open("w", encoding="utf-8", newline="\n") as file:
@@ -330,7 +331,7 @@ def write_interviews(scope: Scope, path: Path) -> int:
 
 
 def _describe_interview(interview: Interview, keys: Container[int]) -> dict[str, Any]:
-    """What a line says, in a file of the interviews ``keys``. Metadata first: it overwrites no key of the format."""
+    """The content of a line, in a file of the interviews ``keys``. Metadata come first and so overwrite no key of the format."""
     line: dict[str, Any] = {**interview.metadata, "id": interview.external_id, "kind": interview.kind}
     line |= {key: value for key, field in _TEXTS.items() if (value := getattr(interview, field))}
     if interview.hangs_on and interview.hangs_on.interview_id in keys:
@@ -423,31 +424,31 @@ def read_rounds(scope: Scope) -> Iterator[Sequence[object]]:
 
 
 def read_assignments(scope: Scope) -> Iterator[Sequence[object]]:
-    """Who was to code what, withdrawn assignments included."""
+    """All assignments, including withdrawn ones."""
     assignments = scope.keep(Assignment.objects.filter(scope.within("interview")), "coder")
     return stream(assignments.order_by("pk"), ASSIGNMENTS)
 
 
 def read_adjudications(scope: Scope) -> Iterator[Sequence[object]]:
-    """Every decision on differing readings, with those readings; later ones supersede earlier."""
+    """Every decision on differing readings, with those readings; later decisions supersede earlier ones."""
     adjudications = Adjudication.objects.filter(scope.within("sentence__turn__interview"))
     return stream(quote_sentences(label_sentences(adjudications)).order_by("pk"), ADJUDICATIONS)
 
 
 def read_anchors(scope: Scope) -> Iterator[Sequence[object]]:
-    """The sentences that anchor meaning, removed ones included."""
+    """The anchor sentences, including removed ones."""
     anchors = AnchorSentence.objects.filter(scope.within("sentence__turn__interview"))
     return stream(quote_sentences(label_sentences(anchors)).order_by("pk"), ANCHORS)
 
 
 def read_anchor_readings(scope: Scope) -> Iterator[Sequence[object]]:
-    """What was read in them under which codebook version."""
+    """The readings of anchor sentences under each codebook version."""
     readings = scope.keep(AnchorReading.objects.filter(scope.within("sentence__turn__interview")), "coder")
     return stream(label_sentences(readings).order_by("pk"), ANCHOR_READINGS)
 
 
 def read_proposals(scope: Scope) -> Iterator[Sequence[object]]:
-    """Codes that were proposed, and what was answered."""
+    """Proposed codes, with the answers."""
     proposals = scope.keep(CodeProposal.objects.filter(study=scope.study), "proposed_by")
     proposals = proposals.filter(Q(sentence__isnull=True) | scope.within("sentence__turn__interview"))
     return stream(label_sentences(proposals).order_by("pk"), PROPOSALS)
@@ -471,8 +472,8 @@ def read_themes(scope: Scope) -> Iterator[Sequence[object]]:
 
 
 def read_theme_quotes(scope: Scope) -> Iterator[Sequence[object]]:
-    """The sentences for and against each theme: their exact text, and the quotation with its edits marked; of interviews
-    that may not be quoted only where they stand."""
+    """The sentences for and against each theme: their exact text, and the quotation with its edits marked. For interviews that may
+    not be quoted, only the positions."""
     allowed = list_consenting(find_quoted(scope), Consent.Scope.QUOTATION)
     stored = [each if each.source else each._replace(source="sentence__turn__interview_id") for each in THEME_QUOTES]
     words = find_places(THEME_QUOTES, "text", "edited_text")
@@ -486,7 +487,7 @@ def read_theme_quotes(scope: Scope) -> Iterator[Sequence[object]]:
 
 
 def find_quoted(scope: Scope) -> set[int]:
-    """The interviews of which there are quotes."""
+    """The interviews that have quotes."""
     return set(_find_quotes(scope).order_by().values_list("sentence__turn__interview", flat=True))
 
 
@@ -495,13 +496,13 @@ def _find_quotes(scope: Scope) -> QuerySet[ThemeQuote]:
 
 
 def read_phase_entries(scope: Scope) -> Iterator[Sequence[object]]:
-    """What was made in which phase, former texts included."""
+    """The entries of each phase, including earlier texts."""
     entries = scope.keep(PhaseEntry.objects.filter(study=scope.study), "author")
     return stream(entries.order_by("pk"), PHASE_ENTRIES)
 
 
 def read_positionality(scope: Scope) -> Iterator[Sequence[object]]:
-    """The active statements; a withdrawn one is no longer shown to others."""
+    """The active statements; withdrawn ones are no longer shown to others."""
     statements = scope.keep(
         PositionalityStatement.objects.filter(study=scope.study, withdrawn_at__isnull=True), "author"
     )

@@ -1,4 +1,4 @@
-"""The methods paragraph of a study: figures from its record. Their words are in ``exchange/methods_words.html``."""
+"""The methods paragraph of a study: figures from its record. The wording is in ``exchange/methods_words.html``."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ SECTIONS = {
     "Who reads": [],
     "Record": ["record"],
 }
-"""The headings, and the parts of the template under each. People's statements are quoted as they wrote them."""
+"""The headings, and the parts of the template under each. People's statements are quoted unchanged."""
 
 _NEW_PARAGRAPH = "\x1e"
 
-# An import of a project file writes one event of its own, whatever the number and the dates of its codings.
+# An import of a project file writes a single event, whatever the number and the dates of its codings.
 ACTS_OF_CODING = ["coding.added", "coding.changed", "coding.decided"]
 PHASES = ("familiarisation", "initial coding", "generating themes", "reviewing", "defining and naming", "writing up")
 
 
 def draft_methods(study: Study) -> Facts:
-    """The text as the record has it now: titled sections of paragraphs, limitations, and the annex."""
+    """The text from the present record: titled sections of paragraphs, limitations, and the annex."""
     facts = read_facts(study)
     sections = {title: [text for part in parts for text in _word(part, facts)] for title, parts in SECTIONS.items()}
     sections["Who reads"] = [
@@ -75,7 +75,7 @@ def write_methods(scope: Scope, path: Path) -> int:
 
 
 def _word(part: str, facts: Facts) -> list[str]:
-    """A part of the template as paragraphs of plain text, which the page escapes in one way and Markdown in another."""
+    """A part of the template as paragraphs of plain text, which the page and Markdown escape in different ways."""
     template: Any = get_template(f"exchange/methods_words.html#{part}")
     text = template.template.render(Context({**facts, "new_paragraph": _NEW_PARAGRAPH}, autoescape=False))
     return [words for each in text.split(_NEW_PARAGRAPH) if (words := " ".join(each.split()))] or [""]
@@ -98,7 +98,7 @@ def as_markdown(text: Facts) -> str:
 
 
 def _escape(text: str) -> str:
-    """Without what Markdown would read as HTML."""
+    """Escape what Markdown would read as HTML."""
     return text.replace("&", "&amp;").replace("<", "&lt;")
 
 
@@ -107,7 +107,7 @@ def _escape_cell(text: str) -> str:
 
 
 def find_warnings(facts: Facts) -> Iterator[tuple[str, Facts]]:
-    """What readers of the report would object to, as codes of the template with their figures."""
+    """Possible objections of readers, as codes of the template with their figures."""
     method, coded, corpus = facts["method"], facts["coded"], facts["corpus"]
     for code, family, count in method["against_method"]:
         yield code, {"family": family, "count": count}
@@ -204,7 +204,7 @@ def read_facts(study: Study) -> Facts:
 
 
 def _count_boundary_edits(study: Study) -> int:
-    """The boundaries that are not where the program put them; what was split and joined again is none."""
+    """The number of boundaries that differ from those of the program; a split that was undone does not count."""
     edited = Sentence.objects.filter(turn__in=BoundaryEdit.objects.filter(turn__interview__study=study).values("turn"))
     first, now = edited.filter(made_by__isnull=True), edited.filter(retired_by__isnull=True)
     return len(set(first.values_list("turn", "end")) ^ set(now.values_list("turn", "end")))
@@ -227,7 +227,7 @@ def _read_corpus(study: Study) -> Facts:
 
 
 def _read_sources(study: Study) -> Facts:
-    """From which formats of files the threads come, which of their stages were read, and what was masked."""
+    """The file formats of the threads, the opened reasoning, and the masked threads."""
     interviews = Interview.objects.filter(study=study)
     reasoning = Turn.objects.filter(interview__study=study, channel=Turn.Channel.REASONING)
     masked = interviews.exclude(mask_label="")
@@ -245,7 +245,7 @@ def _read_sources(study: Study) -> Facts:
 
 
 def _read_negotiation(study: Study) -> Facts:
-    """Case sheets, pairs and what was judged under which normative stance."""
+    """Case sheets, pairs, and scores by normative stance."""
     scores = Score.objects.active().filter(interview__study=study)
     scored = scores.values("stance").annotate(
         scores=Count("pk"), people=Count("coder", distinct=True), threads=Count("interview", distinct=True)
@@ -261,7 +261,7 @@ def _read_negotiation(study: Study) -> Facts:
 
 
 def _keep_answers(sentences: QuerySet[Sentence]) -> QuerySet[Sentence]:
-    """What the models say."""
+    """Filter for what the models say."""
     return sentences.filter(turn__role=Turn.Role.MODEL, turn__channel=Turn.Channel.UTTERANCE)
 
 
@@ -279,7 +279,7 @@ def _read_versions(study: Study) -> Facts:
 def _read_coded(study: Study) -> Facts:
     """The coding, in active codings unless it says otherwise.
 
-    ``began_here`` is when the first act of coding went on record; what an import brought may be older than the study.
+    ``began_here`` is the time of the first recorded act of coding; imported codings may be older than the study.
     """
     every = Coding.objects.filter(sentence__turn__interview__study=study)
     active = every.active().filter(sentence__retired_by__isnull=True)
@@ -343,7 +343,7 @@ def _read_unblinding(study: Study) -> Facts:
 
 
 def _read_method(study: Study, families: dict[str, str]) -> Facts:
-    """What is claimed, and what was done about differing readings; families by name."""
+    """The methods of the study and its families, and adjudications; families by name."""
     methods = read_methods(study)
     reflexive = MethodChoice.Method.REFLEXIVE
     events = AuditEvent.objects.filter(stream=study_stream(study.pk), action="agreement.computed")

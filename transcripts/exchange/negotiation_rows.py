@@ -42,7 +42,7 @@ from transcripts.studies.access import find_role
 from transcripts.studies.models import Study
 
 BACK, CONDUCT = "back", "conduct"
-# What is not read with an entry of a feature.
+# Values that are not read with an entry of a feature.
 DERIVED = ("stage", "track", "status", "hypothesis", "warrants")
 
 LINKS = columns(
@@ -134,7 +134,7 @@ def read_links(scope: Scope) -> Iterator[Sequence[object]]:
 
 
 def read_ledger(scope: Scope) -> Iterator[Sequence[object]]:
-    """The active entries of features, with what they rest on."""
+    """The active entries of features, with their evidence."""
     entries = _find_entries(scope).order_by("pk")
     warrants: dict[int, list[int]] = {}
     active = Link.objects.active().filter(kind=Link.Kind.WARRANT, coding__in=entries.order_by().values("pk"))
@@ -152,7 +152,7 @@ def read_ledger(scope: Scope) -> Iterator[Sequence[object]]:
 
 
 def read_ledger_states(scope: Scope) -> Iterator[Sequence[object]]:
-    """What holds of each feature after each turn of the model, by coder: from its first entry on, each track by itself."""
+    """The status of each feature after each turn of the model, by coder, from its first entry on, separately for each track."""
     begins = Coalesce("quote_start", "sentence__start")
     entries = _find_entries(scope).annotate(begins=begins)
     ordered = entries.order_by(
@@ -173,7 +173,7 @@ def read_ledger_states(scope: Scope) -> Iterator[Sequence[object]]:
 
 
 def _carry(turns: list[tuple[int, str]], entries: list[tuple[Any, ...]]) -> Iterator[list[Any]]:
-    """Columns from the turn on, for the entries of one coder in one thread, which come in the order of the text."""
+    """The columns from the turn on, for the entries of one coder in one thread, given in the order of the text."""
     waiting = list(reversed(entries))
     standing: dict[str, dict[str, tuple[str, int, str]]] = {CONDUCT: {}, BACK: {}}
     for turn, stage in turns:
@@ -201,8 +201,8 @@ def _find_entries(scope: Scope) -> QuerySet[Coding]:
 
 
 def read_episodes(scope: Scope) -> Iterator[Sequence[object]]:
-    """Every challenged turn with what answers it, of the blind readings of each coder, reasoning left out. Interviews that
-    are archived or excluded have none."""
+    """Every challenged turn with its answers, from each coder's blind readings, without reasoning. Archived and excluded
+    interviews have none."""
     is_narrowed = bool(scope.kind or scope.run)
     interviews = (
         list(scope.study.interviews.filter(scope.within()).values_list("pk", flat=True)) if is_narrowed else None
@@ -216,12 +216,12 @@ def read_episodes(scope: Scope) -> Iterator[Sequence[object]]:
 
 
 def read_pairs(scope: Scope) -> Iterator[Sequence[object]]:
-    """Every pair, earlier wordings too, but for what is closed to the person whose rows these are."""
+    """Every pair, including earlier wordings, except those closed to the person whose rows these are."""
     return stream(find_pairs(scope).order_by("name", "number"), PAIRS)
 
 
 def find_pairs(scope: Scope) -> QuerySet[Pair]:
-    """The pairs of an export: none with a masked thread, and of a coder those that are open to her."""
+    """The pairs of an export: none with a masked thread, and for a coder only those that are open to her."""
     pairs = Pair.objects.filter(scope.within("a"), scope.within("b"), is_not_masked("a"), is_not_masked("b"))
     role = find_role(scope.only, scope.study) if scope.only else None
     if scope.only is None:
@@ -233,14 +233,14 @@ def find_pairs(scope: Scope) -> QuerySet[Pair]:
 
 
 def read_case_sheets(scope: Scope) -> Iterator[Sequence[object]]:
-    """Every number of every case sheet; of a coder those of the interviews that she has completed."""
+    """Every number of every case sheet; for a coder, those of the interviews that she has completed."""
     later = CaseSheet.objects.filter(interview=OuterRef("interview"), number__gt=OuterRef("number"))
     sheets = find_case_sheets(scope).annotate(holds=~Exists(later))
     return stream(sheets.order_by("interview_id", "number"), CASE_SHEETS)
 
 
 def find_case_sheets(scope: Scope) -> Any:
-    """The case sheets of an export: none of a masked thread. ``told_intents`` is what it may tell of the interviewer's intents."""
+    """The case sheets of an export: none of a masked thread. ``told_intents`` has the intents that it may contain."""
     may_see = visible_to_coder(scope.only.pk, scope.study) if scope.only else Q()
     sheets = CaseSheet.objects.filter(may_see, scope.within("interview"), is_not_masked("interview"))
     told = Q(written_by=scope.only.pk) if scope.only else Q()
@@ -248,7 +248,7 @@ def find_case_sheets(scope: Scope) -> Any:
 
 
 def find_judged(study: Study) -> Collection[int]:
-    """The interviews that a person who sees all of these has to unblind."""
+    """The interviews that a person must unblind to see all of these rows."""
     return {*find_with_sheets(study), *find_paired(study), *find_scored(study)}
 
 
@@ -258,7 +258,7 @@ def read_normative_stances(scope: Scope) -> Iterator[Sequence[object]]:
 
 
 def read_scores(scope: Scope) -> Iterator[Sequence[object]]:
-    """Every score with the sentences that it rests on, withdrawn ones too."""
+    """Every score with its evidence, including withdrawn ones."""
     scores = find_scores(scope)
     evidence: dict[int, list[dict[str, object]]] = {}
     rows = label_sentences(ScoreEvidence.objects.filter(score__in=scores.values("pk")))
@@ -278,6 +278,6 @@ def find_scores(scope: Scope) -> QuerySet[Score]:
 
 
 def read_stage_openings(scope: Scope) -> Iterator[Sequence[object]]:
-    """When somebody first opened a model's reasoning."""
+    """When each person first opened a model's reasoning."""
     openings = scope.keep(StageOpening.objects.filter(scope.within("turn__interview")), "coder")
     return stream(openings.order_by("pk"), STAGE_OPENINGS)

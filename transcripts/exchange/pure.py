@@ -1,4 +1,4 @@
-"""The texts of a project file as interviews, the names of things in it, and which sentences a selection touches.
+"""Converts the texts of a project file to interviews, names the things in it, and finds the sentences that a selection touches.
 
 No Django, no database.
 """
@@ -19,9 +19,9 @@ from transcripts.formats.qdpx_content import QdpxSource
 from transcripts.formats.refi import MAX_NAME_LENGTH, make_guid
 
 CODEBOOK_ENTRY = "codebook.json"
-"""The entry of the archive that holds all that a codebook file of the standard has no place for."""
+"""The entry of the archive with everything that a codebook file of the standard cannot represent."""
 INTERVIEW_KEY = "interview"
-"""The attribute of a source that holds the interview's identifier."""
+"""The attribute of a source that has the interview's identifier."""
 FIELDS = {
     "model": "model_label",
     "vendor": "vendor",
@@ -34,21 +34,21 @@ FIELDS = {
     "opening_prompt": "opening_prompt",
     "language": "language",
 }
-"""Attributes of a source, and the fields of an interview that they are."""
+"""Attributes of a source, and the corresponding fields of an interview."""
 INTERPRETATION = "Interpretation"
 """The name of a note with a coding's interpretive line, before its number."""
 LINK_NOTE = "auditapp link: "
-"""How the names of notes begin that tell of links. Other programs keep names, so these notes are known again in any file."""
+"""The beginning of names of notes about links. Other programs keep names, so these notes are recognised in any file."""
 SPEAKERS = {"interviewer": "Interviewer", "model": "Model", "system": "System", "tool": "Tool"}
-"""Who speaks, as the headings of turns in a text say it."""
+"""The words for speakers in the headings of turns."""
 CHANNELS = ("reasoning", "tool_call", "tool_result")
-"""How, where it is no utterance."""
+"""The words for channels other than utterances."""
 MAX_ID_LENGTH = 200
 MAX_TITLE_LENGTH = 300
-# So many selections, and such a share of them, have to say that ends are inclusive.
+# At least this many selections, and this share of them, must show that ends are inclusive.
 MIN_ENDS = 3
 MIN_SHARE = 0.8
-# What a line of an interview file says of itself; a variable of another program with such a name is called otherwise.
+# Keys of a line of an interview file; a variable of another program with such a name is renamed.
 RESERVED = frozenset(
     {"id", "turns", "text", "title", "date", "kind", "run", "relation", "hangs_on", "consent", "consent_basis", *FIELDS}
 )
@@ -60,11 +60,11 @@ _HEADING_OF_A_LINE = re.compile(rf"^{_NAMED}", re.MULTILINE)
 _ROLES = {name: role for role, name in SPEAKERS.items()}
 
 PlacedTurn = tuple[int, ReadTurn]
-"""A turn, after the place in the source's text where its own text begins."""
+"""A turn, with the place in the source's text where its own text begins."""
 
 
 def name_heading(role: str, channel: str) -> str:
-    """What comes before the words of a turn in a text."""
+    """The heading before the words of a turn in a text."""
     return f"{SPEAKERS[role]}{f' ({channel})' if channel in CHANNELS else ''}: "
 
 
@@ -85,37 +85,37 @@ def name_selection(interview: str, coder: str, start: int, end: int, note: str) 
 
 
 def name_note(coding: str) -> str:
-    """The note that holds a coding's interpretive line."""
+    """The name of the note with a coding's interpretive line."""
     return make_guid("note of coding", coding)
 
 
 def name_link_note(link: str) -> str:
-    """The note that describes a link of a coding."""
+    """The name of the note that describes a link of a coding."""
     return make_guid("note of link", link)
 
 
 def name_part(coding: str, number: int) -> str:
-    """The number-th of the codings that one selection over several sentences becomes; the first keeps its name."""
+    """The name of the number-th coding if one selection covers several sentences; the first keeps its name."""
     return coding if number == 0 else make_guid("part of coding", coding, str(number))
 
 
 def name_variable(key: str) -> str:
-    """The variable for a key of an interview's metadata; "" for a key that no variable can be named."""
+    """The variable for a key of an interview's metadata; "" for a key that cannot be the name of a variable."""
     if not key.strip() or len(key) > MAX_NAME_LENGTH:
         return ""
     return f"variable {key}" if key == INTERVIEW_KEY or key in FIELDS else key
 
 
 class Ends(NamedTuple):
-    """Where the selections of a file end: how many at the end of a word if their last position is the character after the
-    last one (``exclusive``), and how many if it is the last one (``inclusive``). A selection counts for one at most."""
+    """The ends of the selections in a file: how many are at the end of a word if the last position is the character after the last
+    one (``exclusive``), and how many if it is the last one (``inclusive``). Each selection counts for at most one."""
 
     exclusive: int
     inclusive: int
 
     @property
     def are_inclusive(self) -> bool:
-        """Whether the file clearly means the last character. Any doubt is for the character after it."""
+        """Whether the file clearly means the last character. In doubt it means the character after it."""
         return self.inclusive >= MIN_ENDS and self.inclusive >= MIN_SHARE * (self.exclusive + self.inclusive)
 
 
@@ -136,7 +136,7 @@ def measure_ends(sources: Iterable[QdpxSource]) -> Ends:
 
 
 def take_in_last(sources: Iterable[QdpxSource]) -> Sequence[QdpxSource]:
-    """The sources with ends that are the character after the last one, of a file that means the last one."""
+    """Convert the ends of a file that means the last character to the character after it."""
     return [
         source._replace(
             selections=tuple(each._replace(end=min(each.end + 1, len(source.text or ""))) for each in source.selections)
@@ -155,10 +155,10 @@ class DividedText(NamedTuple):
 
 
 def divide(source: QdpxSource, external_id: str) -> DividedText | str:
-    """The turns of a source; a sentence where it cannot become an interview.
+    """Divide a source into turns; returns a sentence if it cannot become an interview.
 
-    Our own file says who says what. Of other texts lines with speakers are read as plain transcripts are; a text that is no
-    conversation, such as an article, is one turn of the model, for that is what is coded here.
+    Our own files name the speakers. In other texts, lines with speakers are read as in plain transcripts; a text that is not a
+    conversation, such as an article, becomes one turn of the model, because turns of the model are coded here.
     """
     text = source.text
     if text is None:
@@ -196,21 +196,21 @@ def _find_turns(source: QdpxSource, text: str) -> tuple[list[PlacedTurn], str]:
     turns = [(begin, turn) for (_, _, begin), turn in zip(starts, interview.turns, strict=True)]
     before = text[: starts[0][0]]
     if before.strip():
-        # Heads of transcripts are coded too, so nothing in front of the first speaker is lost.
+        # The head of a transcript may be coded too, so the text before the first speaker is kept.
         turns.insert(0, (0, ReadTurn("system", "utterance", "", before.rstrip())))
     return turns, "speakers"
 
 
 def read_headings(text: str, *, is_ours: bool) -> list[PlacedTurn]:
-    """The turns of a text that has the headings which we write, such as "Model (reasoning): "; none of another text.
+    """The turns of a text with the headings that we write, such as "Model (reasoning): "; empty for another text.
 
-    Other programs keep the text and drop our own part, which says who says what. ``is_ours``: something else in the file says
+    Other programs keep the text and drop our own part, which names the speakers. ``is_ours``: something else in the file shows
     that we wrote the text.
     """
     found = list(_HEADING.finditer(text))
     if not found or found[0].start() > 0:
         return []
-    # "Interviewer: " and "Model: " alone come in texts of others too; these are read as plain transcripts.
+    # "Interviewer: " and "Model: " alone also occur in texts of others, which are read as plain transcripts.
     looks_ours = text.endswith(AFTER_A_TURN) and len(found) == len(_HEADING_OF_A_LINE.findall(text))
     if not (is_ours or looks_ours or any(match["channel"] for match in found)):
         return []
@@ -222,7 +222,7 @@ def read_headings(text: str, *, is_ours: bool) -> list[PlacedTurn]:
 
 
 def name_texts(sources: Iterable[QdpxSource]) -> dict[str, str]:
-    """An identifier for each source: our own, or its name, with the GUID where two are the same."""
+    """An identifier for each source: our own, or its name, with the GUID added if two are the same."""
     found: dict[str, str] = {}
     taken: set[str] = set()
     for source in sources:
@@ -234,7 +234,7 @@ def name_texts(sources: Iterable[QdpxSource]) -> dict[str, str]:
 
 
 def make_unique(external_id: str, guid: str) -> str:
-    """An identifier of its own for a text whose name stands for another."""
+    """A unique identifier for a text whose name is taken by another."""
     return f"{external_id[: MAX_ID_LENGTH - 11]} ({guid[:8]})"
 
 
@@ -243,7 +243,7 @@ def _plain(external_id: str) -> str:
 
 
 def _read_title(source: QdpxSource) -> str:
-    """Our own title as it was; the white space of others is of the file, not of the name."""
+    """The title: our own unchanged, others without surrounding white space."""
     title = source.name if source.turns else " ".join(source.name.split())
     return title[:MAX_TITLE_LENGTH] if title.strip() else ""
 
@@ -267,7 +267,7 @@ def make_line(source: QdpxSource, divided: DividedText) -> dict[str, object]:
 
 
 class PlacedSentence(NamedTuple):
-    """A sentence in the text of a source; ``shift`` is where its turn begins there, ``role`` whose turn it is."""
+    """A sentence in the text of a source; ``shift`` is the beginning of its turn there, ``role`` the speaker's role."""
 
     start: int
     end: int
@@ -278,7 +278,7 @@ class PlacedSentence(NamedTuple):
 
 
 Touch = tuple[PlacedSentence, tuple[int, int] | None]
-"""A sentence that a selection touches, and its words counted in the turn's text; None for the whole sentence."""
+"""A sentence that a selection touches, and the selected words, counted in the turn's text; None for the whole sentence."""
 
 
 class PlacedText:
@@ -293,7 +293,7 @@ class PlacedText:
             self._first_of.setdefault(sentence.turn, sentence)
 
     def touch(self, start: int, end: int) -> list[Touch]:
-        """The sentences of which the characters from ``start`` to ``end`` hold more than white space, in order."""
+        """The sentences of which the characters from ``start`` to ``end`` contain more than white space, in order."""
         first = max(bisect_right(self._starts, start) - 1, 0)
         found = []
         for sentence in self._sentences[first:]:
@@ -307,7 +307,7 @@ class PlacedText:
         return found
 
     def find_firsts(self, touched: Iterable[Touch]) -> Iterator[Touch]:
-        """The first sentence of every turn that is touched: it holds the codes of the whole turn."""
+        """The first sentence of every touched turn, on which the codes of the whole turn are stored."""
         for turn in dict.fromkeys(sentence.turn for sentence, _ in touched):
             yield self._first_of[turn], None
 

@@ -1,4 +1,4 @@
-"""Rows of what a study is made of: its codebook, also as files, its interviews, its audit trail; and the data dictionary."""
+"""Rows about a study: its codebook (also as files), its interviews, its audit trail; and the data dictionary."""
 
 from __future__ import annotations
 
@@ -68,22 +68,22 @@ DICTIONARY = [
 
 
 def read_codebook(scope: Scope) -> Iterator[Sequence[object]]:
-    """The codes of the current codebook version, as the form that can be read again has them."""
+    """The codes of the current codebook version, in the form that can be imported again."""
     version = current_version(scope.study)
     if version is not None:
         yield from map(_show_code, make_rows(read_version(version, coder=scope.coder)))
 
 
 def read_codebook_changes(scope: Scope) -> Iterator[Sequence[object]]:
-    """What was done to which code in which version, and why."""
+    """The changes of codes in each version, with reasons."""
     changes = CodeChange.objects.filter(version__study=scope.study)
     return stream(changes.order_by("version__number", "pk"), CODEBOOK_CHANGES)
 
 
 def read_interviews(scope: Scope) -> Iterator[Sequence[object]]:
-    """The interviews with what is known of them, without their text."""
+    """The interviews with their details, without text."""
     within = Interview.objects.filter(scope.within())
-    # What is left out of a file is not named in it either.
+    # Interviews that are left out of a file are not named in it either.
     beginning = within.filter(pk=OuterRef("hangs_on__interview")).values("external_id")
     told = within.with_names_covered().annotate(beginning=Subquery(beginning))
     return stream(told.order_by("pk"), INTERVIEWS)
@@ -122,17 +122,17 @@ def _show_code(code: CodeRow) -> list[object]:
 
 
 class NoCodebook(Exception):
-    """A sentence for the person who asked."""
+    """The study has no published codebook; the message is for the person who asked."""
 
 
 def write_json(scope: Scope, path: Path) -> int:
-    """Everything the current version holds, as JSON, but for examples from interviews that may not be quoted."""
+    """Write the current version as JSON, without examples from interviews that may not be quoted."""
     with path.open("w", encoding="utf-8", newline="") as stream:
         return write_codebook_json(_read_quotable(scope), stream)
 
 
 def write_refi(scope: Scope, path: Path) -> int:
-    """The current version as a codebook file of REFI-QDA, but for examples from interviews that may not be quoted."""
+    """Write the current version as a REFI-QDA codebook file, without examples from interviews that may not be quoted."""
     with path.open("wb") as stream:
         return write_qdc(lay_out_codes(_read_quotable(scope), scope=scope.study.slug), stream)
 
@@ -145,7 +145,7 @@ def find_quoted(scope: Scope) -> set[int]:
 
 
 def _read_quotable(scope: Scope) -> CodebookContent:
-    """The version as it may be published. An interview is known by its id in the file, which no other of the study has."""
+    """The publishable content of the version. An interview is identified by its id in the file, which is unique in the study."""
     content = read_version(_find_version(scope), coder=scope.coder)
     allowed = list_consenting(find_quoted(scope), Consent.Scope.QUOTATION)
     names = set(Interview.objects.filter(pk__in=allowed).values_list("external_id", flat=True))

@@ -1,4 +1,4 @@
-"""The exports of the human half, and the jobs that bring studies in and files out."""
+"""The exports of the human half, and the jobs that import studies and write files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from transcripts.jobs.runs import register_job_kind
 
 
 def list_codings_on(interviews: Sequence[int]) -> QuerySet[Coding]:
-    """What an import of a study has stored on interviews that never became visible."""
+    """The rows that an import of a study has stored on interviews that never became visible."""
     return Coding.objects.filter(sentence__turn__interview__in=interviews)
 
 

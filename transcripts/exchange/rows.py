@@ -22,7 +22,7 @@ from transcripts.studies.models import Study
 from transcripts.studies.roles import Permission
 
 CHUNK = 5_000
-# What is no field of a model, or means the same in every model, by the name of the column or of the field.
+# Meanings of columns that are not fields of a model, or mean the same in every model, by the name of column or field.
 SHARED = {
     "sentence_id": "Number of the sentence; it never changes and is never reused.",
     "sentence_label": "The number that people see: the place, with a letter for a part of a split sentence (14a).",
@@ -49,7 +49,7 @@ SHARED = {
     "saw_reasoning": "true if the coder had opened reasoning of the interview before she made the coding.",
 }
 
-# The types of the fields whose cells are not text in Parquet, and of columns that are no fields.
+# The types of the fields whose cells are not text in Parquet, and of columns that are not fields.
 TYPES: dict[type, type] = {
     models.IntegerField: int,
     models.BooleanField: bool,
@@ -57,23 +57,23 @@ TYPES: dict[type, type] = {
     models.DateTimeField: datetime,
 }
 KINDS: dict[str, type] = {"explained": bool, "holds": bool, "saw_reasoning": bool}
-# The field that people know a row by, of a model that columns lead to.
+# The field by which people know a row, for models to which columns refer.
 NAMED_BY = {"accounts.user": "username", "studies.study": "slug", "corpus.interview": "external_id"}
 Paths = Mapping[str, str | tuple[str, str]]
 
 
 class Column(NamedTuple):
-    """A column of an export. ``source`` is where a query finds it, empty where the rows are not read by a query. ``kind`` is the
-    type of its cells in Parquet; lists and mappings are text there, as JSON."""
+    """A column of an export. ``source`` is its path in a query, empty if the rows do not come from a query. ``kind`` is the type
+    of its cells in Parquet; lists and mappings are text there, as JSON."""
 
     name: Annotated[str, "Its heading."]
     source: str
-    meaning: Annotated[str, "What it means, as the data dictionary says it; may be empty."]
+    meaning: Annotated[str, "Its meaning in the data dictionary; may be empty."]
     kind: type = str
 
 
 def find_fields(model: type[Model], path: str) -> list[Any]:
-    """The fields of models along a path such as ``sentence__turn``; none where it does not lead to a field."""
+    """The fields of models along a path such as ``sentence__turn``; empty if it does not lead to a field."""
     found: list[Any] = []
     at: Any = model
     for name in path.replace(".", "__").split("__"):
@@ -88,11 +88,11 @@ def find_fields(model: type[Model], path: str) -> list[Any]:
 
 
 def describe(model: type[Model], path: str, name: str = "") -> str:
-    """What is said of a field where it is declared, in its model. A person's name is described by the field that leads to her,
-    and so is the id of an interview, where that field says which one it is.
+    """The description of a field from its declaration in the model. A person's name is described by the field that leads to
+    her, and so is the id of an interview if that field says which one it is.
 
-    What is called alike everywhere is in ``SHARED``, by the name of its column or of its field. Raises ``KeyError`` for
-    what nobody has described.
+    ``SHARED`` describes names that mean the same everywhere, by column or field. Raises ``KeyError`` if there is no
+    description.
     """
     fields = find_fields(model, path)
     if not fields:
@@ -108,7 +108,7 @@ def describe(model: type[Model], path: str, name: str = "") -> str:
 
 
 def find_kind(model: type[Model], path: str, name: str) -> type:
-    """The type of the cells of a column in Parquet: that of the field, or of what is called so in every table."""
+    """The type of the cells of a column in Parquet: that of the field, or that of its name in every table."""
     *_, field = [None, *find_fields(model, path)]
     if field is not None and field.is_relation:
         field = field.target_field
@@ -116,8 +116,8 @@ def find_kind(model: type[Model], path: str, name: str) -> type:
 
 
 def find_path(model: type[Model], name: str) -> str:
-    """Where a query finds what a heading names: a field of this name, or the time (``withdrawn_at``), the person or the identifier
-    that is stored under it. Of a row that the field leads to, its name for people; ``coding_id`` is the number of a coding."""
+    """The path in a query for a heading: a field of this name, or the time (``withdrawn_at``), person or identifier stored under
+    it. If the field leads to a row, the path to its name for people; ``coding_id`` is the id of a coding."""
     if name == f"{model._meta.model_name}_id":
         return "pk"
     for path in (f"{name}_name" if name.endswith("_by") else name, name, f"{name}_at", f"{name}_identifier"):
@@ -130,10 +130,10 @@ def find_path(model: type[Model], name: str) -> str:
 def columns(
     model: type[Model], names: str, place: Paths = MappingProxyType({}), /, **paths: str | tuple[str, str]
 ) -> list[Column]:
-    """Columns with fields of a model, each described where it is declared.
+    """Columns from fields of a model, each described by its declaration.
 
-    ``names`` are the headings, divided by blanks; ``paths``, and the ``place`` of a sentence (``find_place``), say where a query
-    finds those that ``find_path`` does not, and what those mean that nobody describes.
+    ``names`` are the headings, separated by blanks; ``paths``, and the ``place`` of a sentence (``find_place``), give the paths
+    that ``find_path`` does not find, and the meanings that are not declared.
     """
     made = []
     for name in names.split():
@@ -144,7 +144,7 @@ def columns(
 
 
 def column(name: str, source: str = "", meaning: str = "", kind: type | None = None) -> Column:
-    """A column; one without a meaning or a kind of its own has those that its name has everywhere."""
+    """A column; if it has no meaning or kind of its own, those of its name apply."""
     return Column(name, source, meaning or SHARED[name], kind or KINDS.get(name, str))
 
 
@@ -154,25 +154,25 @@ def stream(rows: QuerySet[Any, Any], columns: Iterable[Column]) -> Iterator[Sequ
 
 
 def find_places(columns: Sequence[Column], *names: str) -> list[int]:
-    """At which places in a row these columns are."""
+    """The positions of these columns in a row."""
     headings = [each.name for each in columns]
     return [headings.index(name) for name in names]
 
 
 def label_sentences(rows: QuerySet[Any, Any], prefix: str = "sentence__") -> Any:
-    """With ``label``, the number of the sentence as people see it: 14, or 14a for a piece of what was 14."""
+    """Add ``label``, the number of the sentence as people see it: 14, or 14a for a part of the original 14."""
     number = Cast(f"{prefix}position", CharField())
     return rows.annotate(label=Concat(number, F(f"{prefix}suffix"), output_field=CharField()))
 
 
 def quote_sentences(rows: QuerySet[Any, Any], prefix: str = "sentence__") -> Any:
-    """With ``quoted``, the text of the sentence. It is cut by the database, in code points."""
+    """Add ``quoted``, the text of the sentence, cut out by the database in code points."""
     length = F(f"{prefix}end") - F(f"{prefix}start")
     return rows.annotate(quoted=Substr(f"{prefix}turn__text", F(f"{prefix}start") + 1, length))
 
 
 PLACE = "study interview turn sentence_id sentence_label"
-"""The columns that say where a sentence lies; their rows need ``label_sentences``, and ``text`` needs ``quote_sentences``."""
+"""The columns for the place of a sentence; their rows need ``label_sentences``, and ``text`` needs ``quote_sentences``."""
 
 
 def find_place(prefix: str = "sentence__") -> dict[str, str | tuple[str, str]]:
@@ -196,15 +196,15 @@ TABLES = ("csv", "json", "jsonl")
 """The formats of every export that is a table."""
 MAX_RUN_IN_NAME = 60
 PARQUET = "parquet"
-"""A further one of those that may be long."""
+"""A further format of tables that may be long."""
 
 
 class Scope(NamedTuple):
-    """Whose rows an export holds: all of the study, or those of one person (a blind coder's own).
+    """The rows that an export contains: all of the study, or those of one person (a blind coder's own).
 
-    ``watch`` is told how far the writing is: of so many, 0 where nobody knows. It may raise to end it.
-    ``with_left_out``: archived and excluded interviews, too, with what is on them. ``kind`` and ``run`` (a fact of a run, as
-    ``task=files``) narrow it to some interviews.
+    ``watch`` receives the progress and the total (0 if it is not known), and may raise to end the export. ``with_left_out``
+    includes archived and excluded interviews with everything on them. ``kind`` and ``run`` (a fact about a run, such as
+    ``task=files``) limit it to some interviews.
     """
 
     study: Study
@@ -213,16 +213,16 @@ class Scope(NamedTuple):
     with_left_out: bool = False
     kind: str = ""
     run: str = ""
-    # Who reads it, if she codes: examples of the codebook that she is still to code are left out.
+    # The reader, if she codes: codebook examples that she has yet to code are left out.
     coder: User | None = None
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether it is of some of the interviews alone."""
+        """Whether it covers only some of the interviews."""
         return bool(self.kind or self.run)
 
     def within(self, interview: str = "") -> Q:
-        """That the interview at this path from a row is one that the export holds; "" for rows that are interviews."""
+        """A condition: the export contains the interview at this path from a row; "" for rows that are interviews."""
         path = f"{interview}__" if interview else ""
         narrowed = Q(**{f"{path}kind": self.kind}) if self.kind else Q()
         if self.run:
@@ -232,36 +232,36 @@ class Scope(NamedTuple):
         return narrowed & Q(**{f"{path}owning_study": self.study}) & ~Q(**{f"{path}standing": Standing.UNDONE})
 
     def keep(self, rows: QuerySet[T], person: str) -> QuerySet[T]:
-        """Those of the rows that the export holds; ``person`` is their field that says whose they are."""
+        """The rows that the export contains; ``person`` is the field with their owner."""
         return rows if self.only is None else rows.filter(**{person: self.only})
 
 
 RowsReader = Callable[[Scope], Iterable[Sequence[object]]]
-# Writes the file at a path and returns how many things are in it.
+# Writes the file at a path and returns the number of its entries.
 FileWriter = Callable[[Scope, Path], int]
 
 
 class Export(NamedTuple):
-    """What can be exported: a table, files in formats of their own, or both.
+    """An export: a table, files in special formats, or both.
 
-    ``read_rows`` yields rows in the order of ``columns``, in constant memory; None where there is no table. ``files`` are
-    further formats, or other forms of those of a table. An export with ``unblinds`` unblinds a coder to colleagues' work, and
-    to what it ``also_reveals`` (machines' labels, case sheets) of the interviews that ``find_unblinded`` returns.
-    ``count_rows`` says beforehand how long a table is that may be long; it is offered as Parquet too. ``count_long`` counts the
-    cells of its texts that are longer than a spreadsheet keeps. ``find_quoted`` returns the interviews whose words would be in
-    the file. ``begin_name`` returns what the name of the file has to begin with for other programs to find it.
+    ``read_rows`` yields rows in the order of ``columns``, in constant memory; None if there is no table. ``files`` are further
+    formats, or other forms of those of a table. An export with ``unblinds`` unblinds a coder to colleagues' work, and to what
+    it ``also_reveals`` (machines' labels, case sheets), in the interviews that ``find_unblinded`` returns. ``count_rows``
+    counts the rows of a table that may be long in advance; such a table is also offered as Parquet. ``count_long`` counts the
+    text cells that are longer than a spreadsheet keeps. ``find_quoted`` returns the interviews whose words would be in the
+    file. ``begin_name`` returns the required beginning of the file's name, by which other programs find it.
     """
 
     key: Annotated[str, "Its name in addresses."]
     name: Annotated[str, "Its name."]
     sentence: Annotated[str, "What it is."]
-    row: Annotated[str, "What one row of it is."]
+    row: Annotated[str, "The meaning of one row."]
     permission: Permission = Permission.EXPORT
     columns: Sequence[Column] = ()
     read_rows: RowsReader | None = None
     files: Mapping[str, FileWriter] = {}
     unblinds: Annotated[
-        bool, "Whether it has others' labels: who codes can take her own rows, or unblind on a page first."
+        bool, "Whether it has others' labels: a coder can export only her own rows, or unblind on a page first."
     ] = False
     find_unblinded: Callable[[Study], Collection[int]] | None = None
     also_reveals: str = ""
@@ -271,7 +271,7 @@ class Export(NamedTuple):
         bool, "Whether it has rows of interviews, which `kind`, `run` and `with_left_out` narrow or widen."
     ] = True
     consent: Annotated[
-        str, "The scope of consent without which an interview's words are left out; empty: it needs none."
+        str, "The scope of consent without which an interview's words are left out; empty if none is needed."
     ] = ""
     find_quoted: Callable[[Scope], Collection[int]] | None = None
     begin_name: Callable[[Scope], str] | None = None
@@ -289,7 +289,7 @@ class Export(NamedTuple):
 
 
 def name_file(export: Export, scope: Scope, format: str) -> str:
-    """The name of a file of an export: it says what the file was narrowed to."""
+    """The name of an export's file, which states its filters."""
     parts = [scope.study.slug, export.key]
     if export.is_narrowed:
         parts += [scope.kind, slugify(scope.run.replace("=", " "), allow_unicode=True)[:MAX_RUN_IN_NAME]]
@@ -300,7 +300,7 @@ def name_file(export: Export, scope: Scope, format: str) -> str:
 
 
 def count_without_consent(export: Export, scope: Scope) -> int:
-    """How many interviews' words an export has to leave out, for want of the consent that it needs."""
+    """The number of interviews whose words an export leaves out because the required consent is missing."""
     if export.find_quoted is None:
         return 0
     quoted = set(export.find_quoted(scope))
@@ -308,7 +308,7 @@ def count_without_consent(export: Export, scope: Scope) -> int:
 
 
 def say_without_consent(export: Export, number: int) -> str:
-    """The sentence about the interviews whose words are left out; empty where there are none."""
+    """A sentence about the interviews whose words are left out; empty if there are none."""
     if not number:
         return ""
     scope = Consent.Scope(export.consent).label
@@ -319,7 +319,7 @@ _exports: dict[str, Export] = {}
 
 
 def register_export(export: Export) -> None:
-    """Make an export known. Called once, in an app's ``registrations``."""
+    """Register an export. Called once, in an app's ``registrations``."""
     _exports[export.key] = export
 
 
@@ -355,11 +355,11 @@ USES = (
     ("Themes", ("themes", "theme_quotes", "phase_entries", "positionality")),
     ("Methods and record", ("methods", "dictionary", "method_choices", "consents", "audit")),
 )
-"""What exports are for, by key. Those of other rooms, and any without an entry, are about models."""
+"""The uses of exports, by key. Those of other rooms, and any without an entry, are about models."""
 
 
 def group_exports(exports: Sequence[Export]) -> list[tuple[str, list[Export]]]:
-    """These exports under headings by use, those wanted most first; a heading without any is left out."""
+    """These exports under headings by use, the most common first; empty headings are left out."""
     by_key = {export.key: export for export in exports}
     placed = {key for _, keys in USES for key in keys} | set(WANTED_MOST)
     uses = [
@@ -378,9 +378,9 @@ def find_export(key: str) -> Export | None:
 
 
 class MachineUse(NamedTuple):
-    """How far a machine took part in a study. ``is_invented``: its answers come from the program's own fake provider.
+    """The use of one machine in a study. ``is_invented``: its answers come from the program's own fake provider.
 
-    ``reads_by`` says how it reads where no ``model`` is asked.
+    ``reads_by`` says how it annotates if no ``model`` is used.
     """
 
     name: str
@@ -405,14 +405,14 @@ def register_machines(
     template: str = "",
     notes: Callable[[Study], dict[str, Any]] | None = None,
 ) -> None:
-    """Say in the methods paragraph where machines took part: each machine, and a ``template`` with its ``notes``, sentences
-    about all of them together. Called once, in a room's ``registrations``."""
+    """Register the use of machines for the methods paragraph: each machine, and a ``template`` with its ``notes``, sentences about
+    all of them. Called once, in a room's ``registrations``."""
     _machine_uses.extend([uses] if uses else [])
     _machine_notes.extend([(template, notes)] if notes else [])
 
 
 def list_machine_notes(study: Study) -> list[tuple[str, dict[str, Any]]]:
-    """The templates and their ``notes``: what people saw of machines' work, and when."""
+    """The templates and their ``notes``, on what people saw of machines' work, and when."""
     load_registrations()
     return [(template, notes) for template, read in _machine_notes if (notes := read(study))]
 

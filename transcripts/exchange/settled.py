@@ -1,8 +1,8 @@
-"""What is settled of threads: the blind codings on which coders agree, or that hold by an adjudication.
+"""Settled codings of threads: blind codings on which coders agree, or that an adjudication upheld.
 
-A unit (a sentence, or a turn) is settled for a family of codes where it was adjudicated for one reading or another one, or where
-at least two coders decided it and read the same. Where both readings stand, where the definition is at fault, and where one
-coder read alone, nothing is settled.
+A unit (a sentence, or a turn) is settled for a family of codes if an adjudication chose one reading or another one, or if at
+least two coders decided it and agree. If both readings stand, if the definition is at fault, or if only one coder read it, it
+is not settled.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ from transcripts.studies.models import Study
 
 ADJUDICATED, AGREED = "adjudicated", "agreed"
 NOBODY = ""
-"""Whose the settled codings are, for what is computed from a coder's."""
+"""The coder's name for settled codings, for figures that are computed per coder."""
 
 
 class SettledCoding(NamedTuple):
-    """A code that holds on a sentence, or on the turn that it begins. Of its values and ``links`` only those are kept on which
-    the coders whose reading holds agree."""
+    """A settled code on a sentence, or on the turn that it begins. Only those values and ``links`` are kept on which the coders of
+    the settled reading agree."""
 
     coding: Coding
     sentence: int
@@ -57,7 +57,7 @@ class SettledCoding(NamedTuple):
 
 
 class _Unit(NamedTuple):
-    """A settled unit: its first sentence, the codes that hold, and whose readings they are."""
+    """A settled unit: its first sentence, its codes, and the coders of that reading."""
 
     sentence: int
     codes: tuple[str, ...]
@@ -67,8 +67,8 @@ class _Unit(NamedTuple):
 
 @dataclass
 class Settled:
-    """``study``: everything that people did on the threads. ``open_units``: of each thread, how many units were decided and are
-    not settled. ``codings``: by thread and turn, in the order of the text."""
+    """``study``: all work on the threads. ``open_units``: for each thread, the number of units that were decided but are not
+    settled. ``codings``: by thread and turn, in the order of the text."""
 
     index: RecordIndex
     codings: Mapping[tuple[str, int], list[SettledCoding]]
@@ -77,7 +77,7 @@ class Settled:
     threads: set[str] = field(default_factory=set)
 
     def list_at(self, thread: str, turn: int) -> list[SettledCoding]:
-        """What holds in a turn."""
+        """The settled codings in a turn."""
         return self.codings.get((thread, turn), [])
 
     def has(self, thread: str) -> bool:
@@ -86,7 +86,7 @@ class Settled:
 
 
 def read_settled(study: Study, interviews: Collection[int]) -> Settled:
-    """What is settled of these interviews. Blind readings of people alone are read."""
+    """The settled codings of these interviews. Only people's blind readings are read."""
     found = records.read(records.Asked(study, interviews=interviews))
     places = _read_places(interviews)
     by_place: dict[tuple[int, str], list[Coding]] = defaultdict(list)
@@ -119,7 +119,7 @@ def read_settled(study: Study, interviews: Collection[int]) -> Settled:
 
 
 def _list_families(study: Study) -> list[CodeFamily]:
-    """The families of the codebook as it is now that negotiation is read by."""
+    """The families of the current codebook that belong to negotiation."""
     version = current_version(study)
     if version is None:
         return []
@@ -128,7 +128,7 @@ def _list_families(study: Study) -> list[CodeFamily]:
 
 
 def _list_units(study: Study, family: CodeFamily, interviews: Collection[int]) -> Iterator[_Unit]:
-    """The units of a family that somebody decided; those that are not settled have no coders."""
+    """The units of a family that somebody decided; unsettled ones have no coders."""
     import numpy as np
 
     from transcripts.agreement.label_tables import read_table
@@ -148,7 +148,7 @@ def _list_units(study: Study, family: CodeFamily, interviews: Collection[int]) -
 
 
 def _read_decision(decision: Adjudication, readings: Mapping[int, tuple[str, ...]], known: Collection[str]) -> _Unit:
-    """What holds by a decision. Codes that the codebook has no more leave the unit open."""
+    """The result of a decision. If the codebook no longer has its codes, the unit is open."""
     if decision.outcome not in {Adjudication.Outcome.ONE, Adjudication.Outcome.NEITHER} or set(decision.codes) - set(
         known
     ):
@@ -159,7 +159,7 @@ def _read_decision(decision: Adjudication, readings: Mapping[int, tuple[str, ...
 
 
 def _join(held: Sequence[Coding], family: CodeFamily, code: str, thread: str, turn: _Place) -> Coding:
-    """One coding with the values that all of these have; a code that none of them applied has none."""
+    """One coding with the values that all of these share; a code that none of them applied has no values."""
     enactments = {each.enactment for each in held}
     keys = set.intersection(*(set(each.attributes) for each in held)) if held else set()
     attributes = {
@@ -181,7 +181,7 @@ def _join(held: Sequence[Coding], family: CodeFamily, code: str, thread: str, tu
 
 
 def _share_links(index: RecordIndex, held: Sequence[Coding]) -> tuple[Link, ...]:
-    """The links that all of these codings have: the same kind to the same feature, or to the same turn."""
+    """The links that all of these codings share: the same kind to the same feature, or to the same turn."""
     found = [{(each.kind, each.code, each.turn) for each in index.links.get(coding.id, ())} for coding in held]
     shared = set.intersection(*found) if found else set()
     return tuple(Link(NOBODY, *each) for each in sorted(shared, key=str))
@@ -190,7 +190,7 @@ def _share_links(index: RecordIndex, held: Sequence[Coding]) -> tuple[Link, ...]
 def _list_episodes(
     read: Records, settled: Mapping[tuple[str, int], Iterable[SettledCoding]], decided: list[Decided]
 ) -> list[Episode]:
-    """The episodes of what is settled, as those of a coder are found."""
+    """The episodes of the settled codings, found in the same way as those of a coder."""
     codings = [each.coding for found in settled.values() for each in found]
     index = RecordIndex(Records(threads=read.threads, turns=read.turns, codings=codings, decided=decided))
     return list_episodes(index, index.work[NOBODY], CONDUCT) if NOBODY in index.work else []
@@ -214,7 +214,7 @@ def _read_places(interviews: Collection[int]) -> dict[int, tuple[str, _Place]]:
 
 
 def _count(family: CodeFamily, turn: _Place) -> int:
-    """How many sentences a settled unit is."""
+    """The number of sentences in a settled unit."""
     return turn.sentences if family.unit == CodeFamily.Unit.TURN else 1
 
 
@@ -232,10 +232,10 @@ class Preference(NamedTuple):
 
 
 def find_preference(first: Given, second: Given) -> Preference | None:
-    """Compare two threads by the people who scored both on a criterion; ``None`` where they gave nothing different.
+    """Compare two threads by the people who scored both on a criterion; ``None`` if their scores do not differ.
 
-    A thread is preferred if its mean is higher on a criterion, and lower on none. Criteria are never added up: nobody said what
-    one weighs against another.
+    A thread is preferred if its mean is higher on a criterion, and lower on none. Criteria are never added up, because their
+    weights are not known.
     """
     both: dict[str, list[tuple[int, int]]] = {}
     for key in sorted(first.keys() & second.keys()):
@@ -255,11 +255,11 @@ class NoDemonstrations(Exception):
 
 
 def write_demonstrations(scope: Scope, path: Path) -> int:
-    """Write the records; returns how many. Raises ``NoDemonstrations`` for one person's rows, which there are none of.
+    """Write the records; returns how many. Raises ``NoDemonstrations`` for one person's rows, as there are none.
 
     JSON lines, each with ``record``: first what is in the file and what is left out, then the normative stances, every thread
-    with its turns, and preferences between two threads. Only threads with consent to reuse are in it, and of codings only blind
-    ones of people on which coders agree or that were adjudicated; machines' labels are never read.
+    with its turns, and preferences between two threads. It contains only threads with consent to reuse, and only people's blind
+    codings on which coders agree or that were adjudicated; machines' labels are never read.
     """
     if scope.only is not None:
         raise NoDemonstrations(
@@ -362,7 +362,7 @@ def _describe_thread(interview: Interview, settled: Settled, names: set[str]) ->
 
 
 def _describe_consent(interview: Interview) -> Line:
-    """What holds in each scope, and the basis of the latest record: for reuse, what a licence is."""
+    """The consent in each scope, and the basis of the latest record, which for reuse serves as a licence."""
     bases = dict(interview.consents.order_by("pk").values_list("scope", "basis"))
     return {
         each["scope"]: {"state": each["state"], "basis": bases.get(each["scope"], "")}
@@ -398,7 +398,7 @@ def _describe_coding(settled: SettledCoding) -> Line:
 
 
 class _Compared(NamedTuple):
-    """Two threads that can be preferred one to the other, and why."""
+    """Two threads that can be compared, and why."""
 
     a: str
     b: str
@@ -406,8 +406,8 @@ class _Compared(NamedTuple):
 
 
 def _list_preferences(settled: Settled, interviews: Sequence[Interview], names: set[str]) -> Iterator[Line]:
-    """Every comparison of two threads that the same people scored differently under one normative stance; without an order
-    between them ``chosen`` is empty."""
+    """Every comparison of two threads that the same people scored differently under one normative stance; ``chosen`` is empty if
+    neither is preferred."""
     values: dict[tuple[str, str], dict[tuple[str, str], int]] = defaultdict(dict)
     for score in settled.index.records.scores:
         if score.criterion in CRITERIA and score.value is not None:
@@ -432,7 +432,7 @@ def _list_preferences(settled: Settled, interviews: Sequence[Interview], names: 
 
 
 def _list_compared(settled: Settled, interviews: Sequence[Interview], names: set[str]) -> Iterator[_Compared]:
-    """The threads of each pair, and those that part at one turn: its branches, and the thread itself where it goes on."""
+    """The threads of each pair, and threads that diverge at one turn: its branches, and the thread itself if it continues."""
     for pair in settled.index.records.pairs:
         if {pair.a, pair.b} <= names:
             yield _Compared(pair.a, pair.b, {"pair": pair.name, "parts_at": None})

@@ -1,14 +1,14 @@
-"""The export of threads with what coders did on them: all that figures of trajectories are computed from.
+"""The export of threads with coders' work on them: everything from which figures of trajectories are computed.
 
-JSON lines, each with ``record``: every thread with its turns, then codings, links and what was decided, then case sheets, pairs,
-normative stances and scores. What is about a turn names its thread by its id and the turn by its position. ``trajectory report``
-reads the file.
+JSON lines, each with ``record``: every thread with its turns, then codings, links and what was decided, then case sheets,
+pairs, normative stances and scores. A record about a turn names its thread by id and the turn by position. ``trajectory
+report`` reads the file.
 
 The export of threads as one log of Inspect, in its layout of JSON as it is today: a sample for each thread.
 
-One log, although Inspect writes one for each task and model: a study is one thing, and so its file is. The model of each answer
-stands with it; the log names one only where all threads have the same. What Inspect has no place for is in the metadata of
-samples and messages, under ``auditapp`` in the latter; docs/reference/formats.md says what is lost.
+A study is one log, although Inspect writes one for each task and model. Each answer has its model; the log names one only if
+all threads have the same. Data that Inspect cannot represent are in the metadata of samples and messages, under ``auditapp`` in
+the latter; docs/reference/formats.md says what is lost.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from transcripts.negotiation.queries.records import TEXTS_OF_STANCES
 from transcripts.negotiation.queries.scores import CodeBook, MergedCodes, has_place, read_code_book
 
 Line = dict[str, Any]
-# What the line of the thread, or the name of the record, says already.
+# Values that the line of the thread, or the name of the record, already contains.
 _SAID_ELSEWHERE = frozenset({"study", "interview", "model", "role"})
 _HEADINGS_OF_LINKS = [each.name for each in negotiation_rows.LINKS]
 _OF_LINKS = ("quote_start", "quote_end", "coder", "blinding", "created", "withdrawn", "link_id")
@@ -45,7 +45,7 @@ _HEADINGS_OF_DECISIONS = [each.name for each in coding_rows.DECISIONS]
 
 
 def write_trajectories(scope: Scope, path: Path) -> int:
-    """Write the records of a study; returns how many. Of coders it holds what the export of codings holds."""
+    """Write the records of a study; returns their number. It includes the same coders as the export of codings."""
     written = 0
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for line in _list_records(scope):
@@ -57,7 +57,7 @@ def write_trajectories(scope: Scope, path: Path) -> int:
 
 
 class Hanging(NamedTuple):
-    """Where a thread hangs; nowhere if the file leaves out what it hangs on."""
+    """The turn from which a thread continues; empty if the file leaves out that thread."""
 
     relation: str
     thread: str = ""
@@ -65,7 +65,7 @@ class Hanging(NamedTuple):
 
 
 def list_threads(scope: Scope) -> Iterator[tuple[Interview, Hanging, list[Turn]]]:
-    """Every thread of the export with its turns, in the order in which they came in."""
+    """Every thread of the export with its turns, in the order of import."""
     within = Interview.objects.filter(scope.within())
     keys = set(within.values_list("pk", flat=True))
     for interview in within.select_related("hangs_on__interview").order_by("pk").iterator(chunk_size=CHUNK):
@@ -77,7 +77,7 @@ def list_threads(scope: Scope) -> Iterator[tuple[Interview, Hanging, list[Turn]]
 
 @dataclass
 class Counted:
-    """What figures of the study count as blind readings: numbers of codings, links, decisions and scores.
+    """The rows that count as blind readings in figures: ids of codings, links, decisions and scores.
 
     ``coded``: how many sentences of a turn somebody coded with a family and did not finish, by (thread, turn, coder, family).
     """
@@ -146,7 +146,7 @@ def _read_sheets(scope: Scope) -> list[Any]:
 
 
 def _describe_thread(interview: Interview, hanging: Hanging, sheet: CaseSheet | None, book: CodeBook) -> Line:
-    """``relevant`` and ``irrelevant`` are the features of the case sheet that holds. What a masked thread was is sealed."""
+    """``relevant`` and ``irrelevant`` are the features of the latest case sheet. The condition of a masked thread is sealed."""
     condition = "" if interview.is_masked else interview.metadata.get("condition", "")
     return {
         "record": "thread",
@@ -164,14 +164,14 @@ def _describe_thread(interview: Interview, hanging: Hanging, sheet: CaseSheet | 
 
 
 def _follow(listed: Sequence[Mapping[str, str]], book: CodeBook) -> list[dict[str, str]]:
-    """Features of a case sheet, with what each is now that may have been merged since."""
+    """Features of a case sheet, each with the present code if it has been merged since."""
     return [{**each, "feature_now": follow_merges(each["feature"], book.merged)} for each in listed]
 
 
 def _list_links(scope: Scope, counted: Counted, book: CodeBook) -> Iterator[Line]:
     for row in negotiation_rows.read_links(scope):
         link: Line = dict(zip(_HEADINGS_OF_LINKS, row, strict=True))
-        # What it acts on, or the place that it leads to; the coding says the rest.
+        # The feature or the place to which it leads; the coding has the rest.
         yield {
             "record": "link",
             "thread": link["interview"],
@@ -188,7 +188,7 @@ def _list_links(scope: Scope, counted: Counted, book: CodeBook) -> Iterator[Line
 
 
 def _list_coded(counted: Counted) -> Iterator[Line]:
-    """What somebody coded blind with a family, and did not finish: decided for that family alone."""
+    """Sentences that somebody coded blind with a family and did not finish: they are decided only for that family."""
     for (thread, turn, coder, family), number in sorted(counted.coded.items()):
         yield {
             "record": "decided",
@@ -270,7 +270,7 @@ def _describe_row(record: str, headings: list[str], row: Sequence[object]) -> Li
 
 Message = dict[str, Any]
 LAYOUT = 2
-# What Inspect knows as kinds of a tool's error; another word would make its reader refuse the log.
+# The kinds of tool errors that Inspect knows; its reader would refuse a log with another word.
 ERROR_TYPES = frozenset(
     {
         *("parsing", "timeout", "unicode_decode", "permission", "file_not_found", "is_a_directory", "limit"),
@@ -283,7 +283,7 @@ _ROLES = {
     Turn.Role.TOOL: "tool",
     Turn.Role.MODEL: "assistant",
 }
-# What one message of a model says, in this order. Of words it has one piece: a reader would join two.
+# The parts of one message of a model, in this order. It has only one piece of text, because a reader would join two.
 _ORDER = {Turn.Channel.REASONING: 0, Turn.Channel.UTTERANCE: 1, Turn.Channel.TOOL_CALL: 2}
 _TEXTS = ("title", "kind", "vendor", "surface", "period", "interviewer", "tier", "inclusion", "inclusion_reason")
 _MORE_TEXTS = ("opening_prompt", "language")
@@ -306,13 +306,13 @@ def write_inspect_log(scope: Scope, path: Path) -> int:
 
 
 def begin_name(scope: Scope) -> str:
-    """What the file's name begins with: Inspect finds logs in JSON by a name that begins with a time."""
+    """The beginning of the file's name: Inspect finds JSON logs by a name that begins with a time."""
     at = _find_time(scope, Interview.objects.filter(scope.within())).astimezone(datetime.UTC)
     return f"{at.isoformat(timespec='seconds').replace(':', '-')}_"
 
 
 def _find_time(scope: Scope, threads: QuerySet[Interview]) -> datetime.datetime:
-    """When the newest of the threads was imported; of a study without any, when it began."""
+    """The time when the newest thread was imported or, in a study without threads, when the study began."""
     newest: datetime.datetime | None = threads.aggregate(at=Max("imported_file__imported_at"))["at"]
     return newest or scope.study.created_at
 
@@ -332,7 +332,7 @@ def _describe_log(scope: Scope, threads: QuerySet[Interview], imported: datetime
             "model": models[0] if len(models) == 1 else "",
             "config": {},
         },
-        # Programs that read the head alone ask for these two.
+        # Programs that read only the head need these two.
         "plan": {"name": "none", "steps": []},
         "stats": {"started_at": imported.isoformat(), "completed_at": imported.isoformat()},
         "results": {"total_samples": total, "completed_samples": total, "scores": []},
@@ -365,8 +365,8 @@ def _describe_sample(
 
 
 def _describe_last_call(messages: Sequence[Message], model: str, at: datetime.datetime) -> Message:
-    """The thread once more as the call that a chat ends with: what was sent, what was answered. Inspect's data frames of messages
-    are made from such events, and are empty without one. A thread that does not end with an answer was all sent."""
+    """The thread again as the last call of a chat: its input and its answer. Inspect makes its data frames of messages from such
+    events, and they are empty without one. If a thread does not end with an answer, all of it is input."""
     is_answered = bool(messages) and messages[-1]["role"] == "assistant"
     answer = messages[-1] if is_answered else {}
     name = answer.get("model") or model
@@ -385,7 +385,7 @@ def _describe_last_call(messages: Sequence[Message], model: str, at: datetime.da
 
 
 def _list_messages(turns: Sequence[Turn], interview: Interview) -> Iterator[Message]:
-    """The messages of a thread, each with an id. What a model says at once is one message: its reasoning, its words, its calls."""
+    """The messages of a thread, each with an id. Consecutive reasoning, words and calls of a model form one message."""
 
     def name(turn: Turn) -> Message:
         return {"id": f"{interview.external_id}-{turn.position}"}
@@ -407,7 +407,7 @@ def _list_messages(turns: Sequence[Turn], interview: Interview) -> Iterator[Mess
 
 
 def _goes_on(before: Turn, turn: Turn) -> bool:
-    """Whether a turn is of the same message as the one before."""
+    """Whether a turn belongs to the same message as the one before."""
     if turn.role != Turn.Role.MODEL or turn.channel not in _ORDER or turn.details != before.details:
         return False
     first, second = _ORDER[Turn.Channel(before.channel)], _ORDER[Turn.Channel(turn.channel)]
@@ -434,7 +434,7 @@ def _describe_answer(turns: Sequence[Turn], ids: dict[int, str], model: str) -> 
 
 
 def _describe_call(turn: Turn, call_id: str) -> Message:
-    """A call. Inspect has objects as arguments; other text is one argument."""
+    """A call. Inspect uses objects as arguments; other text is a single argument."""
     arguments = read_json_text(turn.text)
     if not isinstance(arguments, dict):
         arguments = {"input": turn.text}
@@ -464,7 +464,7 @@ def _describe_other(turn: Turn, call_id: str) -> Message:
 
 
 def _describe_beside(turn: Turn) -> Message:
-    """What is known of a turn that messages of Inspect have no place for."""
+    """The facts about a turn that messages of Inspect cannot represent."""
     told: Message = {"details": turn.details} if turn.details else {}
     told |= {name: value for name in ("speaker", "prompt_kind") if (value := getattr(turn, name))}
     return {"metadata": {"auditapp": told}} if told else {}

@@ -1,4 +1,4 @@
-"""The page of exports, the downloads, and the page that brings another program's study in."""
+"""The page of exports, the downloads, and the page that imports a study from another program."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class StudyFileForm(forms.Form):
 @require_safe
 @study_view(Permission.VIEW)
 def list_downloads(request: StudyRequest) -> HttpResponse:
-    """What this person may take out."""
+    """The exports that this person may download."""
     exports = [export for export in list_exports() if export.permission in request.role.permissions]
     groups = group_exports(exports)
     context = {
@@ -83,7 +83,7 @@ def list_downloads(request: StudyRequest) -> HttpResponse:
 @require_safe
 @study_view(Permission.SEE_ALL_CODINGS)
 def show_methods(request: StudyRequest) -> HttpResponse:
-    """The methods paragraph as it would be written now."""
+    """The methods paragraph from the present record."""
     return render(request, "exchange/methods.html", {"text": draft_methods(request.study)})
 
 
@@ -91,9 +91,9 @@ def show_methods(request: StudyRequest) -> HttpResponse:
 @require_POST
 @study_view(Permission.VIEW)
 def download(request: StudyRequest, what: str, format: str) -> HttpResponseBase:
-    """Write an export and send it. A POST, for taking data out is recorded.
+    """Write an export and send it. It is a POST, because downloads are recorded.
 
-    Who codes is asked first where the file would show her hidden labels. She may take her own rows only, or unblind.
+    A person who codes must confirm first if the file would show her hidden labels: she can take only her own rows, or unblind.
     """
     export = find_export(what)
     if export is None or format not in export.formats:
@@ -127,7 +127,7 @@ def download(request: StudyRequest, what: str, format: str) -> HttpResponseBase:
 @require_POST
 @study_view(Permission.VIEW)
 def download_chart(request: StudyRequest) -> HttpResponseBase:
-    """A chart as SVG or PNG, just as this person's page showed it: the form carries it signed. Recorded, as files are."""
+    """A chart as SVG or PNG, exactly as this person's page showed it: the form contains it, signed. Recorded."""
     format = request.POST.get("format", "")
     found = read_chart(request.POST.get("chart", ""), study=request.study.slug, user_id=request.user.pk)
     if found is None or format not in {"svg", "png"}:
@@ -154,8 +154,8 @@ def download_chart(request: StudyRequest) -> HttpResponseBase:
 
 
 def _say_beside(request: StudyRequest, export: Export) -> tuple[str, str]:
-    """Of a file as it was narrowed on the page: which words are left out for want of consent, and which cells are too long for
-    a spreadsheet."""
+    """Notes on a file with the page's filters: the words that are left out because consent is missing, and the cells that are too
+    long for a spreadsheet."""
     scope = Scope(
         request.study,
         None,
@@ -170,25 +170,25 @@ def _say_beside(request: StudyRequest, export: Export) -> tuple[str, str]:
 
 
 def _counts_long(request: StudyRequest) -> bool:
-    """Whether long cells are to be counted, which takes a look at every sentence of the study and so is done when asked for."""
+    """Whether long cells are counted, which reads every sentence of the study and is done only on request."""
     return request.GET.get("long") == "on"
 
 
 def _write_query(request: StudyRequest, **more: str) -> str:
-    """The query of the page as it was narrowed, with more."""
+    """The query of the page with its filters and further values."""
     query = request.GET.copy()
     query.update(more)
     return query.urlencode()
 
 
 def _read_kind(asked: QueryDict) -> str:
-    """The kind of interviews that was chosen; what is unknown does not narrow."""
+    """The chosen kind of interviews; an unknown value does not filter."""
     kind = asked.get("kind", "")
     return kind if kind in Kind.values else ""
 
 
 def _read_run(asked: QueryDict) -> str:
-    """The fact of a run that was chosen; what is unknown does not narrow."""
+    """The chosen fact about a run; an unknown value does not filter."""
     run = asked.get("run", "")
     return run if is_fact(run) else ""
 
@@ -196,7 +196,7 @@ def _read_run(asked: QueryDict) -> str:
 def _send(
     request: StudyRequest, export: Export, format: str, scope: Scope, *, unblind: Collection[int]
 ) -> HttpResponseBase:
-    """Write the file and send it; where that takes long, leave it to a worker and show how far it is."""
+    """Write the file and send it or, if that takes long, leave it to a worker and show its progress."""
     exact = request.POST.get("exact") == "on"
     with at_top(request):
         written = write_or_leave(
@@ -220,10 +220,10 @@ def _send(
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.IMPORT)
 def import_study(request: StudyRequest) -> HttpResponse:
-    """Check a project file (``check`` in the form), or bring it in once it was checked.
+    """Check a project file (``check`` in the form), or import it after the check.
 
-    The people in it have to be looked at first: ``seen`` is the hash of the file whose people were shown, ``member``
-    says which of them are the members who bear their names.
+    The people in it must be reviewed first: ``seen`` is the hash of the file whose people were shown, ``member`` says which of
+    them are the members with the same names.
     """
     form = StudyFileForm(request.POST, request.FILES) if request.method == "POST" else StudyFileForm()
     report: StudyReport | None = None
@@ -252,7 +252,7 @@ def import_study(request: StudyRequest) -> HttpResponse:
 
 
 def leave_study_to_worker(request: StudyRequest, form: StudyFileForm) -> HttpResponse:
-    """Have a worker check the file; on the job's page the people in it are looked at before it is imported."""
+    """Have a worker check the file; the people in it are reviewed on the job's page before it is imported."""
     with at_form(form, "file"):
         job = start_job(
             study=request.study,
@@ -268,7 +268,7 @@ def leave_study_to_worker(request: StudyRequest, form: StudyFileForm) -> HttpRes
 
 
 def read_study(request: StudyRequest, form: StudyFileForm, *, dry_run: bool) -> StudyReport:
-    """Bring the file in, or see what that would bring."""
+    """Import the file, or find out what that would do."""
     file = form.cleaned_data["file"]
     apart = set(request.POST.getlist("bears")) - set(request.POST.getlist("member"))
     return actions.import_qdpx(
@@ -283,17 +283,17 @@ def read_study(request: StudyRequest, form: StudyFileForm, *, dry_run: bool) -> 
 
 
 def may_store(request: StudyRequest, report: StudyReport) -> bool:
-    """Whether the people of this very file, and the codes with names of the study's, were shown if there are any."""
+    """Whether the people of exactly this file, and codes with the study's names, were shown if there are any."""
     return not (report.people or report.namesakes) or request.POST.get("seen") == report.sha256
 
 
 def _are_same(asked: QueryDict) -> bool:
-    """Whether codes with names of the study's are the study's: proposed, until somebody has seen which they are."""
+    """Whether codes with the study's names are the study's; yes by default, until somebody has reviewed them."""
     return "same_names" in asked or "seen" not in asked
 
 
 def report_import(request: StudyRequest, report: StudyReport) -> HttpResponse:
-    """Say what came in, on the list of interviews."""
+    """Report the import on the list of interviews."""
     new = ", ".join(f"{number:,} {kind}" for kind, number, _ in report.kinds if number)
     messages.success(request, f"{report.name}: imported {new}." if new else f"{report.name}: nothing in it is new.")
     for sentence in [*report.notes, *report.left_out][:MAX_TOLD]:
@@ -302,7 +302,7 @@ def report_import(request: StudyRequest, report: StudyReport) -> HttpResponse:
 
 
 def render_import(request: StudyRequest, form: StudyFileForm, context: dict[str, object]) -> HttpResponse:
-    """The page; for htmx only the report, so that the chosen file stays chosen, or the form when it is wrong."""
+    """The page; for htmx only the report, so that the chosen file stays chosen, or the form if it has errors."""
     status = 422 if form.errors else 200
     if not request.htmx:  # type: ignore[attr-defined]
         return render(request, "exchange/import.html", context, status=status)

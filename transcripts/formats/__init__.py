@@ -1,1 +1,1 @@
-"""File formats of the exchange, in plain Python: rows in, text out, and back."""
+"""File formats for import and export, in plain Python."""

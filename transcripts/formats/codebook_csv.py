@@ -1,7 +1,7 @@
-"""The codebook as a CSV file: one code a row, written and read back without loss; and tables that people made themselves.
+"""The codebook as a CSV file with one code per row, written and read back without loss; and tables that people made themselves.
 
-A table needs a column of names and no more: ``codebook_rules`` says which headings are understood. A file is taken whole
-or not at all; a refusal lists each problem with its row, what was found and what was expected, and the columns of the file.
+A table needs only a column of names; ``codebook_rules`` says which headings are understood. A file is read completely or
+refused; a refusal lists each problem with its row, what was found and what was expected, and the columns of the file.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ COLUMNS = {
 }
 FLAGS = ("carries_level", "carries_enactment", "once_per_answer")
 FAMILY_RULES = (*FLAGS, "applies_to")
-"""Rules of a family, said in at least one of its rows; a file that says nothing about one leaves it as it is."""
+"""Rules of a family, stated in at least one of its rows; a rule that the file does not state stays as it is."""
 # What other programs read from one column, with the headings of its parts.
 DESCRIBED = {"definition": "", "include": "Include: ", "exclude": "Exclude: "}
 # Written as the first two. True and false are as spreadsheets and the export of tables have them, in their languages.
@@ -112,9 +112,9 @@ NAME_IN_LIST = re.compile(r"(?:\\[\\|]|[^|])+")
 
 @dataclass(frozen=True, kw_only=True)
 class CodeRow:
-    """One code as the file holds it; aliases carry no white space at their ends.
+    """One code in the form of the file; aliases have no white space at their ends.
 
-    What the file says nothing about is "", also ``code_id``, ``family``, ``family_name`` and ``unit``.
+    Values that the file does not give are "", including ``code_id``, ``family``, ``family_name`` and ``unit``.
     """
 
     name: str
@@ -143,13 +143,13 @@ class CodeRow:
 
     @property
     def description(self) -> str:
-        """What the code means as one text."""
+        """The meaning of the code as one text."""
         parts = ((heading, getattr(self, name)) for name, heading in DESCRIBED.items())
         return "\n\n".join(heading + text for heading, text in parts if text)
 
 
 class CodebookTable(NamedTuple):
-    """The codes of a file in the order of its rows, the columns it has of ``COLUMNS``, and what to know about its reading."""
+    """The codes of a file in the order of its rows, which of ``COLUMNS`` it has, and notes about how it was read."""
 
     codes: list[CodeRow]
     columns: frozenset[str]
@@ -157,9 +157,9 @@ class CodebookTable(NamedTuple):
 
 
 class CodebookFileError(FileRefused):
-    """A file of a codebook, of whatever form, was refused; or a codebook has no place in such a file.
+    """A codebook file of any format was refused, or a codebook cannot be written in the format.
 
-    ``note`` says what the headings of a table were read as.
+    ``note`` says how the headings of a table were read.
     """
 
     def __init__(
@@ -181,8 +181,8 @@ def write_codebook(codes: Iterable[CodeRow], stream: TextSink) -> int:
 def read_codebook(data: bytes, *, name: str) -> CodebookTable:
     """The codes of a table whose columns are separated by commas, semicolons, tabs or bars, in any order.
 
-    ``name`` is the file's name, for messages. Rows whose cells are all empty are passed over. Raises
-    ``CodebookFileError`` when anything is wrong: then no code is returned.
+    ``name`` is the file's name, for messages. Empty rows are skipped. Raises ``CodebookFileError`` if anything is wrong; then
+    no code is returned.
     """
     text, warning = _decode(data, name)
     table = _Table(text, name)
@@ -234,9 +234,9 @@ def _decode(data: bytes, file: str) -> tuple[str, str]:
 
 
 class _Table:
-    """The rows of a table under the columns that its headings name, each with its number, and what is wrong with them.
+    """The rows of a table by the columns that its headings name, each with its number, and their problems.
 
-    Raises ``CodebookFileError`` where nothing can be read.
+    Raises ``CodebookFileError`` if nothing can be read.
     """
 
     def __init__(self, text: str, file: str) -> None:
@@ -262,11 +262,11 @@ class _Table:
 
     @property
     def note(self) -> str:
-        """What the headings were read as, where they are not those that we write."""
+        """How the headings were read, if they are not those that we write."""
         return "" if self.named == self.headings else say_columns(self.headings, self.named)
 
     def list_warnings(self, codes: Sequence[CodeRow]) -> Iterator[str]:
-        """What of the table was not read."""
+        """Warnings about parts of the table that were not read."""
         unread = [
             quote(heading) for heading, column in zip(self.headings, self.named, strict=True) if heading and not column
         ]
@@ -281,7 +281,7 @@ class _Table:
         if differing and "definition" in self.columns:
             place = self.headings[self.named.index("description")]
             yield (
-                f"Not read: the column {quote(place)}, for there is one with definitions. It says something else in "
+                f"Not read: the column {quote(place)}, because there is a column with definitions. The two differ in "
                 f"{show_count(len(differing), 'row')}, first in row {differing[0]}."
             )
 
@@ -321,7 +321,7 @@ class _Table:
 
 
 def _find_delimiter(text: str) -> tuple[str, str]:
-    """What separates the columns, and the text without the line in which spreadsheets say so."""
+    """The separator of the columns, and the text without the line in which spreadsheets name it."""
     if found := re.match(r"sep=(.)\r?\n", text, re.IGNORECASE):
         return found[1], text[found.end() :]
 
@@ -333,7 +333,7 @@ def _find_delimiter(text: str) -> tuple[str, str]:
 
 
 def _settle_names(values: dict[str, str], headings: Sequence[str], named: Sequence[str]) -> dict[str, str]:
-    """A family by its name where that is what the column has; a short code that cannot be an identifier as another name."""
+    """Read a family as a name if the column has names; read a short code that cannot be an identifier as another name."""
     family = values.get("family", "").strip()
     if not values.get("family_name", "").strip() and family and not STABLE_NAME.fullmatch(family):
         values |= {"family": "", "family_name": family}
@@ -400,7 +400,7 @@ def _build_code(cells: dict[str, str]) -> CodeRow:
 
 
 def _read_names(cell: str) -> tuple[str, ...]:
-    """Names separated by bars, or a list as tables of other exports hold it; a bracket alone makes no list."""
+    """Names separated by bars, or a list as in the tables of other exports; a bracket alone does not make a list."""
     try:
         names = json.loads(cell) if cell.startswith("[") else None
     except (ValueError, RecursionError):
@@ -412,19 +412,19 @@ def _read_names(cell: str) -> tuple[str, ...]:
 
 
 def fold_name(name: str) -> str:
-    """What the same name has in common that is written in another case or form."""
+    """A form that is the same for names which differ only in case or Unicode form."""
     return " ".join(unicodedata.normalize("NFC", name).casefold().split())
 
 
 def find_family(code: CodeRow) -> str:
-    """What the codes of a family have in common in a file."""
+    """The key that the codes of one family share in a file."""
     return fold_name(code.family or code.family_name)
 
 
 def _find_clashes(codes: Sequence[tuple[int, CodeRow]], wrong: Sequence[str]) -> Iterator[Problem]:
-    """What cannot be true of all rows together, such as a family described in two ways.
+    """Contradictions between rows, such as a family described in two ways.
 
-    ``wrong`` are the identifiers of rows with problems of their own.
+    ``wrong`` are the identifiers of rows that have other problems.
     """
     yield from _find_repeated_names(codes)
     named = {(find_family(code), fold_name(code.name)): (row, code) for row, code in reversed(codes)}
@@ -455,13 +455,13 @@ def _find_clashes(codes: Sequence[tuple[int, CodeRow]], wrong: Sequence[str]) ->
 
 
 def _refer_to(code: CodeRow) -> str:
-    """The identifier, or the name with its family; no identifier has spaces."""
+    """The identifier, or else the name with its family; identifiers have no spaces."""
     family = code.family or code.family_name
     return code.code_id or (f"{code.name} ({family})" if family else f"{code.name} ")
 
 
 def _find_repeated_names(codes: Sequence[tuple[int, CodeRow]]) -> Iterator[Problem]:
-    """Names given twice in a family where nothing else distinguishes the codes."""
+    """Names used twice in a family if nothing else distinguishes the codes."""
     seen: dict[tuple[str, str], int] = {}
     for row, code in codes:
         first = seen.setdefault((find_family(code), fold_name(code.name)), row)
@@ -470,7 +470,7 @@ def _find_repeated_names(codes: Sequence[tuple[int, CodeRow]]) -> Iterator[Probl
 
 
 def _find_rule_clashes(column: str, codes: Sequence[tuple[int, CodeRow]]) -> Iterator[Problem]:
-    """Rows of a family that say two things of a rule."""
+    """Rows of a family that contradict each other about a rule."""
     said: dict[str, tuple[int, CodeRow]] = {}
     for row, code in codes:
         if getattr(code, column) is not None:

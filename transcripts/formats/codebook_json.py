@@ -1,6 +1,6 @@
-"""The codebook as JSON: everything a version of it holds, written and read back without loss.
+"""The codebook as JSON: everything in a version, written and read back without loss.
 
-A file is taken whole or not at all; a refusal lists each problem with the family, code or example it is in.
+A file is read completely or refused; a refusal lists each problem with its family, code or example.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ MAX_FILE_SIZE = 20_000_000
 """Bytes of a file."""
 EXAMPLE_KINDS = ("include", "exclude", "anchor")
 MAX_LENGTHS = {"title": 200, "origin": 300, "group": 100, "source": 300, "note": 500, "interview": 200}
-"""Characters of the texts that are shorter than a definition may be."""
+"""The greatest length of texts other than definitions."""
 
 _LISTS: dict[str, type[FamilyContent | CodeContent | CodeExample]] = {
     "families": FamilyContent,
@@ -82,7 +82,7 @@ def write_codebook_json(content: CodebookContent, stream: TextSink) -> int:
     for entry, code in zip(written["codes"], content.codes, strict=True):
         entry["attributes"] = [attribute.as_json() for attribute in code.attributes]
         if not code.is_category:
-            # Most are none, and files of before do not say it.
+            # Most codes are not categories, and older files do not have the field.
             del entry["is_category"]
     for entry in written["families"]:
         if entry["applies_to"] == "any":
@@ -95,8 +95,7 @@ def write_codebook_json(content: CodebookContent, stream: TextSink) -> int:
 def read_codebook_json(data: bytes, *, name: str) -> CodebookContent:
     """The codebook of a file. Fields that have a default may be left out; unknown ones are refused.
 
-    ``name`` is the file's name, for messages. Raises ``CodebookFileError`` when anything is wrong: then nothing is
-    returned.
+    ``name`` is the file's name, for messages. Raises ``CodebookFileError`` if anything is wrong; then nothing is returned.
     """
     if len(data) > MAX_FILE_SIZE:
         raise CodebookFileError(name, [Problem(0, f"{len(data):,} bytes", f"at most {MAX_FILE_SIZE:,}")])
@@ -145,7 +144,7 @@ def _list_entries(value: Mapping[str, Any]) -> dict[str, list[_Entry]]:
 
 
 def _check(entry: _Entry) -> Iterator[Finding]:
-    """What is wrong with one object by itself."""
+    """The problems of one object by itself."""
     kind = next(kind for key, kind in _LISTS.items() if _NOUNS[key] == entry.noun)
     wrong = list(_check_fields(kind, entry.cells))
     yield from wrong
@@ -171,7 +170,7 @@ def _check(entry: _Entry) -> Iterator[Finding]:
 
 
 def _check_fields(kind: type[Any], cells: Mapping[str, Any]) -> Iterator[Finding]:
-    """Keys that are missing or unknown, values of another kind, texts that are too long or cannot be stored."""
+    """Missing or unknown keys, values of the wrong kind, texts that are too long or cannot be stored."""
     known = {field.name: field for field in fields(kind)}
     for key in cells:
         if key not in known:
@@ -211,7 +210,7 @@ def _build(kind: type[Any], cells: Mapping[str, Any]) -> Any:
 
 
 def _find_clashes(lists: Mapping[str, list[_Entry]]) -> Iterator[Problem]:
-    """What cannot be true of all objects together."""
+    """Contradictions between objects."""
     families: dict[str, _Entry] = {}
     for entry in lists["families"]:
         identifier = entry.cells["identifier"]

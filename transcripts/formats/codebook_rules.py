@@ -1,4 +1,4 @@
-"""What a version of a codebook holds, as plain values; what every file of one must keep to; and headings people use."""
+"""The content of a codebook version as plain values, the rules for every codebook file, and the headings that people use."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ WORDS = {
     "parent": "parent code, parent code id, parent name, oberkategorie, code parent, bovenliggende code",
     "color": "colour, code color, code colour, farbe, couleur, kleur, colore, cor",
 }
-# Codes to one person and families of codes to another: the names of codes where no other column has them.
+# Headings that may mean codes or families of codes: they are the names of codes if no other column has these.
 CODES_OR_FAMILIES = "category, theme, kategorie, thema, catégorie, thème, categorie, categoría, tema, categoria"
 
 SHORT_CODES = frozenset({"code", "kode", "código", "codice"})
 ATTRIBUTE_KINDS = ("text", "choice")
-# Letters that the desk uses itself; none of them applies a code.
+# Letters that the desk uses itself; no code can have them.
 RESERVED_KEYS = frozenset("bcklmnopvxz")
 SINGLE_KEYS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789") - RESERVED_KEYS
 MAX_NAME_LENGTH = 200
@@ -58,19 +58,19 @@ MAX_TEXT_LENGTH = 20_000
 MAX_ATTRIBUTES = 50
 MAX_CHOICES = 100
 MAX_CODE_DEPTH = 50
-"""Codes within one another."""
+"""The greatest depth of codes below one another."""
 STABLE_NAME = re.compile(r"\w[\w.:/-]{0,99}")
 COLOR = re.compile(r"#[0-9a-f]{6}", re.IGNORECASE)
-# JSON escapes can bring what UTF-8 and databases cannot hold.
+# JSON escapes can contain characters that UTF-8 and databases cannot represent.
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _ATTRIBUTE_FIELDS = ("key", "label", "kind", "choices", "required")
 
 
 @dataclass(frozen=True, kw_only=True)
 class CodeAttribute:
-    """A question that a coding with the code answers; ``choices`` are the answers of one whose kind is "choice".
+    """A question that a coding with the code answers; ``choices`` are the possible answers if its kind is "choice".
 
-    A coding without an answer to a ``required`` one is refused.
+    A coding without an answer to a ``required`` question is refused.
     """
 
     key: str
@@ -80,7 +80,7 @@ class CodeAttribute:
     required: bool = False
 
     def as_json(self) -> dict[str, object]:
-        """As files and the database hold it."""
+        """The question in the form of files and the database."""
         written: dict[str, object] = {"key": self.key, "label": self.label, "kind": self.kind}
         written["choices"] = list(self.choices)
         return {**written, "required": True} if self.required else written
@@ -90,8 +90,8 @@ class CodeAttribute:
 class CodeContent:
     """One code. ``family`` and ``parent`` are identifiers; ``color`` is "#rrggbb"; a text that is "" is not given.
 
-    ``terms`` are words whose mention by the interviewer counts as prompting the code; ``keyword_rules`` are lines, any of
-    which makes the annotator of rules propose it. One that ``is_category`` groups the codes under it and is not applied.
+    ``terms`` are words that count as prompting the code if the interviewer says them; ``keyword_rules`` are lines; if any
+    matches, the keyword annotator proposes the code. A code with ``is_category`` groups the codes under it and is not applied.
     """
 
     identifier: str
@@ -162,11 +162,11 @@ class CodebookContent:
 
 
 Finding = tuple[str, str]
-"""What was found, and what was expected, wherever it is."""
+"""What was found and what was expected, without the place."""
 
 
 class LocatedCode(NamedTuple):
-    """What can clash between codes, and the number of the row or entry that holds it."""
+    """The values of a code that can clash with others, and the number of its row or entry."""
 
     number: int
     identifier: str
@@ -176,14 +176,14 @@ class LocatedCode(NamedTuple):
 
 
 def check_identifier(what: str, text: str) -> Iterator[Finding]:
-    """Names that stay when what people read is changed."""
+    """Check an identifier, which stays the same when names change."""
     if not STABLE_NAME.fullmatch(text):
         expected = "up to 100 letters, digits and . : / _ - without spaces, a letter or digit first"
         yield (f"the {what} {quote(text)}", expected)
 
 
 def check_name(what: str, text: str) -> Iterator[Finding]:
-    """Names as people read them."""
+    """Check a name."""
     if not text.strip():
         yield (f"an empty {what}", "a name")
     elif len(text) > MAX_NAME_LENGTH:
@@ -191,19 +191,19 @@ def check_name(what: str, text: str) -> Iterator[Finding]:
 
 
 def check_text(what: str, text: str, *, max_length: int = MAX_TEXT_LENGTH) -> Iterator[Finding]:
-    """Free texts."""
+    """Check a free text."""
     if len(text) > max_length:
         yield (f"{len(text):,} characters in {what}", f"at most {max_length:,}")
 
 
 def check_unit(text: str) -> Iterator[Finding]:
-    """What codes of a family are applied to."""
+    """Check the unit of a family."""
     if text not in UNITS:
         yield (f"the unit {quote(text)}", " or ".join(UNITS))
 
 
 def check_side(text: str, unit: str) -> Iterator[Finding]:
-    """Whose turns codes of a family are about. An interview is nobody's turn."""
+    """Check whose turns the codes of a family are about; codes of interviews are about anybody's."""
     if text not in SIDES:
         yield (f"the applies_to {quote(text)}", " or ".join(SIDES))
     elif unit == "interview" and text != "any":
@@ -211,7 +211,7 @@ def check_side(text: str, unit: str) -> Iterator[Finding]:
 
 
 def check_key(text: str) -> Iterator[Finding]:
-    """The key that applies a code at the desk, or none."""
+    """Check the key that applies a code at the desk; it may be empty."""
     if text in RESERVED_KEYS:
         free = f"another key: the desk uses {' '.join(sorted(RESERVED_KEYS))} itself"
         yield (f"the key {quote(text)}", free)
@@ -220,27 +220,27 @@ def check_key(text: str) -> Iterator[Finding]:
 
 
 def check_color(text: str) -> Iterator[Finding]:
-    """A colour, or none."""
+    """Check a colour; it may be empty."""
     if text and not COLOR.fullmatch(text):
         yield (f"the color {quote(text)}", "a colour such as #1a2b3c, or nothing")
 
 
 def check_terms(terms: Sequence[str]) -> Iterator[Finding]:
-    """Words that count as prompting."""
+    """Check words that count as prompting."""
     for term in terms:
         if len(term) > MAX_NAME_LENGTH:
             yield (f"a term of {len(term):,} characters", f"at most {MAX_NAME_LENGTH}")
 
 
 def check_keyword_rules(lines: Sequence[str]) -> Iterator[Finding]:
-    """Lines of keyword rules, as far as a file can tell; what a rule may say is checked with the codebook."""
+    """Check the size of keyword rules; their syntax is checked with the codebook."""
     for line in lines:
         if len(line) > MAX_NAME_LENGTH:
             yield (f"a keyword rule of {len(line):,} characters", f"at most {MAX_NAME_LENGTH}")
 
 
 def check_attributes(value: object) -> Iterator[Finding]:
-    """A list of questions as JSON holds it; ``read_attributes`` reads one without findings."""
+    """Check a list of questions from JSON; ``read_attributes`` reads a valid one."""
     if not isinstance(value, list) or len(value) > MAX_ATTRIBUTES:
         yield ("attributes that are not such a list", f"a list of at most {MAX_ATTRIBUTES} objects")
         return
@@ -280,7 +280,7 @@ def _is_attribute(item: Mapping[str, object]) -> bool:
 
 
 def read_attributes(value: Sequence[Mapping[str, object]]) -> tuple[CodeAttribute, ...]:
-    """The questions of a list in which nothing was found."""
+    """Read the questions of a valid list."""
     return tuple(
         CodeAttribute(**{**item, "choices": tuple(item.get("choices", ()))})  # type: ignore[arg-type]
         for item in value
@@ -290,9 +290,9 @@ def read_attributes(value: Sequence[Mapping[str, object]]) -> tuple[CodeAttribut
 def find_clashes(
     codes: Sequence[LocatedCode], *, known: Container[str], noun: str, what: str
 ) -> Iterator[tuple[int, Finding]]:
-    """Identifiers that are the same but for case or form, keys given twice, parents that cannot be.
+    """Identifiers that differ only in case or form, keys used twice, and impossible parents.
 
-    ``known`` are the identifiers of the whole file; ``noun`` is what an entry is called, ``what`` an identifier.
+    ``known`` are the identifiers of the whole file; ``noun`` is the word for an entry, ``what`` that for an identifier.
     """
     identifiers: dict[str, LocatedCode] = {}
     keys: dict[str, LocatedCode] = {}
@@ -318,7 +318,7 @@ def find_clashes(
 
 
 def _find_loops(codes: Mapping[str, LocatedCode]) -> Iterator[tuple[int, Finding]]:
-    """Codes that would be above themselves, each loop at its first code, and codes that lie too deep."""
+    """Codes that would be their own ancestors, each loop at its first code, and codes that are too deep."""
     depths: dict[str, int] = {}
     for start in codes.values():
         way: dict[str, LocatedCode] = {}
@@ -338,13 +338,13 @@ def _find_loops(codes: Mapping[str, LocatedCode]) -> Iterator[tuple[int, Finding
 
 
 def fold_heading(heading: str) -> str:
-    """What headings share that differ in case, form, spaces and marks between words."""
+    """A form that is the same for headings which differ only in case, form, spaces and marks between words."""
     text = unicodedata.normalize("NFKC", heading).casefold()
     return " ".join("".join(letter if letter.isalnum() else " " for letter in text).split())
 
 
 def list_words(words: str) -> list[str]:
-    """Headings as ``fold_heading`` leaves them, from a list with commas."""
+    """Headings in the form of ``fold_heading``, from a list with commas."""
     return [fold_heading(word) for word in words.split(",")]
 
 
@@ -353,12 +353,12 @@ UNSURE = frozenset(list_words(CODES_OR_FAMILIES))
 
 
 def find_columns(headings: Sequence[str], known: Container[str]) -> list[str]:
-    """The column that each heading names, "" for none. ``known`` are our own names, which mean what they say."""
+    """The column that each heading names, "" for none. ``known`` are our own names, which are taken literally."""
     columns = [_find_column(heading, known) for heading in headings]
-    # Beside a definition this is what we write for other programs; on its own it is the definition.
+    # Next to a definition, this column is what we write for other programs; without one it is the definition.
     if "definition" not in columns:
         columns = ["definition" if column == "description" else column for column in columns]
-    # A short code and a name: the name is what people read.
+    # A short code and a name: the name is the code's name.
     if columns.count("name") > 1 and "code_id" not in columns:
         codes = [place for place, heading in enumerate(headings) if fold_heading(heading) in SHORT_CODES]
         if len(codes) == 1:
@@ -377,7 +377,7 @@ def _find_column(heading: str, known: Container[str]) -> str:
 
 
 def say_columns(headings: Sequence[str], columns: Iterable[str]) -> str:
-    """A sentence on what was made of the headings of a file."""
+    """A sentence that says how the headings of a file were read."""
     pairs = zip(headings, columns, strict=True)
     said = ", ".join(
         f"“{heading.strip() or ' '}” ({column if column and column != 'description' else 'not read'})"

@@ -1,5 +1,5 @@
-"""Two that met the same texts, cases or questions, compared one by one: the rows of such comparisons, and their table, chart and
-sentences, the same wherever two are compared. transcripts.statistics.differences has the arithmetic."""
+"""Comparisons of two models or conditions on the same texts, cases or questions: their rows, table, chart and sentences, the same
+on every page. transcripts.statistics.differences has the arithmetic."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Compared = Mapping[str, Any]
 """A row of ``compare_sides``."""
 Share = int | Fraction
 Shares = Mapping[Any, Share]
-"""By unit (a text, a case, a question), how large a share of its repeats has what is compared."""
+"""By unit (a text, a case, a question), the share of its repeats that have what is compared."""
 CHARTED = 100
 RULE = (
     f"With {FEW} or more: one is higher where P, adjusted (Holm), is below {LEVEL} and the 95 % interval is on one side of 0; "
@@ -54,7 +54,7 @@ def take_share(repeats: Sequence[bool]) -> Share:
 
 
 class Sides(NamedTuple):
-    """Two to be compared: ``about`` has the columns that say in what, by their names."""
+    """The two sides of a comparison: ``about`` has the columns that describe it, by name."""
 
     about: Mapping[str, Any]
     first: str
@@ -64,19 +64,20 @@ class Sides(NamedTuple):
 
     @property
     def common(self) -> list[Hashable]:
-        """The units that both have a share of."""
+        """The units for which both sides have a share."""
         return [unit for unit in self.first_shares if unit in self.second_shares]
 
 
 def compare_sides(
     family: Iterable[Sides], things: str, *, units: str = "", clusters: Mapping[Any, Hashable] | None = None
 ) -> list[dict[str, Any]]:
-    """Comparisons of two that are one family: a row for each that has a common unit.
+    """A family of comparisons of two sides: a row for each comparison that has a common unit.
 
-    ``things`` are what is independent, in the plural, such as texts: the column that counts them. Where several units lie in one of
-    them, ``clusters`` says in which each lies, and ``units`` what these are called. ``left_out``: units with a share on one side
-    only. ``difference`` is the first rate less the second, both means over the common units; ``ci``, ``p``, ``p_holm`` (over the
-    ``family``, how many of them have a P), ``mark`` and ``verdict`` are those of ``compare_family``.
+    ``things`` is the plural noun for the independent units, such as texts, and the name of the column that counts them. If they
+    contain several units each, ``clusters`` says which contains each unit, and ``units`` is the noun for these. ``left_out``:
+    units with a share on one side only. ``difference`` is the first rate minus the second, both means over the common units;
+    ``ci``, ``p``, ``p_holm`` (over the ``family``: the number of comparisons with a P), ``mark`` and ``verdict`` are those of
+    ``compare_family``.
     """
     compared = [(each, common) for each in family if (common := each.common)]
     found = compare_family([pair_units(each.first_shares, each.second_shares, clusters) for each, _ in compared])
@@ -108,16 +109,15 @@ def _average(shares: Shares, units: Sequence[Hashable]) -> float:
 
 
 def bound_rates(found: Comparison) -> list[float] | None:
-    """The interval of a difference of rates, within -1 and 1; None where all units differ alike, so that nothing says how far it
-    could be off."""
+    """The interval of a difference of rates, within -1 and 1; None if all units have the same difference, because the error cannot
+    be estimated then."""
     if found.interval is None or found.is_uniform:
         return None
     return [max(-1.0, found.interval.low), min(1.0, found.interval.high)]
 
 
 def name_apart(family: Sequence[Sides], nothing: str) -> list[str]:
-    """A sentence for each two that have no unit in common, in whatever they are compared; ``nothing`` names what they lack, such as
-    "no text in common"."""
+    """A sentence for each two sides without a common unit; ``nothing`` names what they lack, such as "no text in common"."""
     places = [((each.about.get("under", ""), each.first, each.second), bool(each.common)) for each in family]
     joined = {place for place, is_joined in places if is_joined}
     return [
@@ -129,7 +129,7 @@ def name_apart(family: Sequence[Sides], nothing: str) -> list[str]:
 def declare_comparisons(
     caption: str, about: str, things: str, *, units: str = "", after: str = "", heads: Mapping[str, str] = {}
 ) -> ReportTable[Mapping[str, Any]]:
-    """The table of a report's ``comparisons``; ``about`` and ``after`` name its first columns and its last, with blanks between."""
+    """The table of a report's ``comparisons``; ``about`` and ``after`` name its first and last columns, separated by blanks."""
     columns = (
         *declare(str, about, "first second"),
         *(*declare(int, units, things), *declare(str, "mark"), *declare(int, "left_out")),
@@ -146,17 +146,17 @@ def declare_comparisons(
 
 
 def print_mark(mark: str | None) -> str:
-    """A mark as print has it: nothing where there is none."""
+    """A mark in print: empty if there is none."""
     return mark or ""
 
 
 def judge_comparison(each: Compared, things: str) -> Verdict:
-    """What a comparison says of the two, in a few words."""
+    """The verdict of a comparison in a few words."""
     return judge_sides(each[things], things, each["verdict"], each["first"], each["second"])
 
 
 def judge_sides(count: int, things: str, verdict: str | None, first: str = "first", second: str = "second") -> Verdict:
-    """The same of the ``verdict`` of a comparison over ``count`` independent things."""
+    """The same, from the ``verdict`` of a comparison over ``count`` independent units."""
     if few := judge_cases(count, FEW, things):
         return few
     sides = {Direction.HIGHER.value: first, Direction.LOWER.value: second}
@@ -164,7 +164,7 @@ def judge_sides(count: int, things: str, verdict: str | None, first: str = "firs
 
 
 def describe_comparisons(rows: Iterable[Compared], things: str, name: Callable[[Compared], str]) -> Iterator[str]:
-    """A sentence for each comparison; ``name`` says in what the two are compared."""
+    """A sentence for each comparison; ``name`` describes what is compared."""
     for each in rows:
         mark = f" ({each['mark']})" if each["mark"] else ""
         tested = f", P {write_holm(each)}" if each["p_holm"] is not None else ""
@@ -176,7 +176,7 @@ def describe_comparisons(rows: Iterable[Compared], things: str, name: Callable[[
 
 
 def write_holm(figures: Mapping[str, Any]) -> str:
-    """An adjusted P, and over how many tests."""
+    """An adjusted P, and the number of tests."""
     return f"{write_p(figures['p_holm'])} (Holm over {show_count(figures['family'], 'test')})"
 
 
@@ -190,8 +190,8 @@ def draw_comparisons(
     missing: str,
     by_pair: bool = False,
 ) -> RowChart:
-    """Comparisons as a chart: the pairs under what ``name`` says of each, or ``by_pair`` the reverse; ``missing`` says why there is
-    none."""
+    """Comparisons as a chart: pairs grouped by the description ``name`` or, with ``by_pair``, descriptions grouped by pair;
+    ``missing`` says why there is no chart."""
     drawn = []
     for each in rows:
         pair = f"{each['first']} minus {each['second']}"
@@ -216,7 +216,7 @@ def chart_differences(
     note: str = "",
     missing: Missing | None = None,
 ) -> RowChart:
-    """Differences around 0, the first ``CHARTED`` of them; ``things`` are what the verdicts are of."""
+    """A chart of the first ``CHARTED`` differences, around 0; ``things`` are the units that the verdicts are about."""
     left_out = f"{len(rows) - CHARTED:,} more are in the table." if len(rows) > CHARTED else ""
     return RowChart(
         key,

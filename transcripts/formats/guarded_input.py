@@ -1,12 +1,12 @@
-"""XML and zip archives of unknown origin, read safely; and XML written piece by piece, an element a line.
+"""Safe reading of XML and zip archives of unknown origin; and writing XML piece by piece, one element per line.
 
 XML is read as a stream of elements. Archives are checked before anything is unpacked, and are never unpacked to a disk.
 
 XML 1.0 cannot represent most control characters. Where a text has one we write ``_xHHHH_`` (its code in hexadecimal) and
 put ``_x005F_`` for an underscore that would begin such a sequence; files of other tools are not read in this way.
 
-What is refused raises ``InputRefused`` with a sentence: too many or too large entries, entries packed suspiciously
-tight or sharing bytes, names that lead elsewhere or are given twice, encrypted entries, links.
+``InputRefused`` is raised, with a sentence, for too many or too large entries, suspiciously compressed entries or entries that
+share bytes, names that lead outside or occur twice, encrypted entries, and links.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from transcripts.formats.problems import InputRefused, Problem, quote
 CHUNK_BYTES = 65_536
 MAX_NESTING = 64
 MAX_ELEMENTS = 1_000_000
-# A chunk is given to the parser line by line, so that elements know their lines; one of hardly more than line ends is
-# given whole, for each gift takes time.
+# A chunk is passed to the parser line by line, so that elements know their lines; a chunk of hardly anything but line ends
+# is passed whole, because each call takes time.
 MAX_LINES_IN_A_CHUNK = 2_000
 
 _UNHELD = "\x01-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff"
@@ -42,19 +42,19 @@ _POSITION = re.compile(", line [0-9]+, column [0-9]+$")
 
 
 def refuse_unstorable(text: str) -> None:
-    """Raise ``ValueError`` for NUL and lone surrogates, which neither a file nor a database can hold."""
+    """Raise ``ValueError`` for NUL and lone surrogates, which neither files nor databases can contain."""
     if unstorable := _UNSTORABLE.search(text):
         raise ValueError(f"the character U+{ord(unstorable[0]):04X} in {quote(_UNSTORABLE.sub('', text))}")
 
 
 def escape(text: str) -> str:
-    """The text as XML 1.0 can hold it. Raises ``ValueError`` as ``refuse_unstorable`` does."""
+    """The text in a form that XML 1.0 can contain. Raises ``ValueError`` as ``refuse_unstorable`` does."""
     refuse_unstorable(text)
     return _TO_ESCAPE.sub(lambda match: f"_x{ord(match[0]):04X}_", text)
 
 
 def unescape(text: str) -> str:
-    """What ``escape`` was given: ``unescape(escape(x)) == x``."""
+    """The inverse of ``escape``: ``unescape(escape(x)) == x``."""
     return _ESCAPED.sub(_unescape_one, text)
 
 
@@ -64,7 +64,7 @@ def _unescape_one(match: re.Match[str]) -> str:
 
 
 class Element(NamedTuple):
-    """The beginning of an element. ``tag`` is its local name, or "{namespace}name" outside the namespaces read."""
+    """The beginning of an element. ``tag`` is its local name, or "{namespace}name" outside the namespaces that are read."""
 
     tag: str
     attributes: Mapping[str, str]
@@ -88,10 +88,10 @@ def refuse_at(line: int, found: str, expected: str) -> InputRefused:
 
 
 class XmlReader:
-    """Elements of a file of unknown origin, in document order. Each is read once: its children or its text, at once or not at all.
+    """Elements of a file of unknown origin, in document order. Each can be read once, immediately: its children or its text.
 
-    No tree is built. A document type declaration is refused when it begins, so no entity is ever declared; nothing is fetched;
-    depth and number of elements are bounded. What is refused raises ``InputRefused`` with its line.
+    No tree is built. A document type declaration is refused where it begins, so no entity is ever declared; nothing is fetched;
+    depth and number of elements are limited. A refusal raises ``InputRefused`` with the line.
 
         reader = XmlReader(read_chunks(stream), namespaces={"urn:…"}, texts={"Description"})
         root = reader.read_root("CodeBook")
@@ -122,7 +122,7 @@ class XmlReader:
         return root
 
     def read_children(self, parent: Element) -> Iterator[Element]:
-        """The children of an element; what the caller leaves unread of one is passed over."""
+        """The children of an element; unread parts of a child are skipped."""
         for event in self._events:
             if isinstance(event, Element):
                 if event.depth == parent.depth + 1:
@@ -138,7 +138,7 @@ class XmlReader:
         raise ValueError("The text of an element is read once.")
 
     def read_end(self) -> None:
-        """See the document through, so that what comes after the root is checked too."""
+        """Read the document to its end, so that everything after the root is checked too."""
         deque(self._events, maxlen=0)
 
     def _decode_attributes(self, element: Element) -> Element:
@@ -186,10 +186,10 @@ class _Collector:
         )
 
     def comment(self, text: str) -> None:
-        """Comments say nothing to us."""
+        """Ignore comments."""
 
     def pi(self, target: str, text: str | None = None) -> None:
-        """Nor do processing instructions."""
+        """Ignore processing instructions."""
 
     def close(self) -> None:
         """Nothing is left to do."""
@@ -199,7 +199,7 @@ def _read_events(chunks: Iterable[bytes], collector: _Collector) -> Iterator[Ele
     from lxml import etree
 
     target: Any = collector
-    internal: Any = "internal"  # the stubs know of yes and no only
+    internal: Any = "internal"  # the stubs allow only yes and no
     # Without a document type there are no entities but XML's own five, which the parser leaves half read in attributes
     # unless it may resolve them.
     parser = etree.XMLParser(
@@ -233,7 +233,7 @@ def _take(collector: _Collector) -> list[Element | End]:
 
 
 class XmlSink:
-    """Elements of one namespace, written as they come. Attributes that are None are left out."""
+    """Writes elements of one namespace one by one. Attributes that are None are left out."""
 
     def __init__(self, file: Any, namespace: str) -> None:
         self._file = file
@@ -257,7 +257,7 @@ class XmlSink:
 def write_document(
     stream: BinaryIO, root: str, attributes: Mapping[str, str | None], *, namespace: str
 ) -> Iterator[XmlSink]:
-    """A document in UTF-8 whose root's children are written inside ``with``."""
+    """Write a document in UTF-8 whose root's children are written inside ``with``."""
     from lxml import etree
 
     held = {name: escape(value) for name, value in attributes.items() if value is not None}
@@ -285,7 +285,7 @@ _LOCATOR_BYTES = 20
 _MAX_COMMENT_BYTES = 65_535
 _LEADING_ELSEWHERE = re.compile(r"[\\\0]|\A[A-Za-z]:")
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_ZSTANDARD})
-# What `zipfile` and `zlib` raise on bytes that are not what they say.
+# What `zipfile` and `zlib` raise for damaged bytes.
 _BROKEN = (
     zipfile.BadZipFile,
     zlib.error,
@@ -301,8 +301,8 @@ _BROKEN = (
 
 
 class ZipLimits(NamedTuple):
-    """How large an archive may be. ``ratio`` counts for entries larger than ``ratio_from`` bytes. With ``last_wins`` a name may
-    be given more than once, and the last of them counts."""
+    """Limits for the size of an archive. ``ratio`` applies to entries larger than ``ratio_from`` bytes. With ``last_wins`` a name
+    may occur more than once, and the last entry counts."""
 
     archive_bytes: int = 200_000_000
     entries: int = 2_000
@@ -317,7 +317,7 @@ DEFAULT_LIMITS = ZipLimits()
 
 
 class ZipInput:
-    """An archive that was looked through. Entries are found whatever the case of their names."""
+    """A checked archive. Entries are found regardless of the case of their names."""
 
     def __init__(self, archive: zipfile.ZipFile, entries: dict[str, zipfile.ZipInfo]) -> None:
         self._archive = archive
@@ -328,7 +328,7 @@ class ZipInput:
 
     @property
     def names(self) -> list[str]:
-        """The names of the files in it, as the archive spells them."""
+        """The names of its files, as spelled in the archive."""
         return [entry.filename for entry in self._entries.values() if not entry.is_dir()]
 
     def read_chunks(self, name: str) -> Iterator[bytes]:
@@ -351,7 +351,7 @@ class ZipInput:
 
 @contextmanager
 def open_zip(stream: BinaryIO, *, limits: ZipLimits = DEFAULT_LIMITS) -> Iterator[ZipInput]:
-    """Look an archive through; raises ``InputRefused`` for one that is not safe to read."""
+    """Check an archive; raises ``InputRefused`` for one that is not safe to read."""
     _check_directory(stream, limits)
     try:
         archive = zipfile.ZipFile(stream)
@@ -366,7 +366,7 @@ def _refuse(found: str, expected: str) -> InputRefused:
 
 
 def _check_directory(stream: BinaryIO, limits: ZipLimits) -> None:
-    """Bound the list of contents before it is read, for every entry of it takes memory."""
+    """Limit the size of the directory before it is read, because every entry takes memory."""
     size = stream.seek(0, 2)
     if size > limits.archive_bytes:
         raise _refuse(f"an archive of {size:,} bytes", f"at most {limits.archive_bytes:,}")
@@ -431,7 +431,7 @@ def _check_kind(info: zipfile.ZipInfo) -> None:
 
 
 def _check_places(infos: list[zipfile.ZipInfo]) -> None:
-    """Entries that share bytes make much of little."""
+    """Refuse entries that share bytes, which can make a small archive unpack to a large one."""
     end = 0
     for info in sorted(infos, key=lambda info: info.header_offset):
         if info.header_offset < end:

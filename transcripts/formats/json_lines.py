@@ -1,4 +1,4 @@
-"""JSON, a list or objects, each on a line or not, read strictly: what two programs could read in two ways is refused."""
+"""Strict reading of JSON, a list or objects, on one line each or not: what two programs could read differently is refused."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from transcripts.formats.problems import ReadError, show_count
 from transcripts.formats.tabular import is_heading
 
 MAX_OBJECT_SIZE = 100_000_000
-"""Characters of one JSON object, such as a conversation."""
+"""The greatest length of one JSON object, such as a conversation."""
 MAX_NESTING = 64
-"""Objects and lists within one another."""
+"""The greatest nesting of objects and lists."""
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LINE_ENDS = frozenset({"", "\n", "\r\n"})
 _LINE_BREAK = re.compile(r"\r\n|\n|\r")
 _ONE_OBJECT = "one JSON object on each line"
 _A_SEPARATOR = "a comma or the end of the list"
 _BETWEEN = re.compile(r"\s*")
-# Of what JSON is made of, strings apart, a long number. It may be cut where a window ends.
+# Apart from strings, only a long number can be divided by the end of a window.
 _LONGEST_TOKEN = 5_000
 
 JsonObject = dict[str, Any]
@@ -42,13 +42,13 @@ class JsonSource(Protocol):
 
 
 class _NotPlainJson(ValueError):
-    """Something that JSON parsers disagree on; the text completes "found ..."."""
+    """Something that JSON parsers read differently; the text completes "found ..."."""
 
 
 def read_json_objects(source: JsonSource) -> Iterator[JsonLine]:
     """Every object of the file: those of a list, one or several written over many lines, or one on each line.
 
-    Only the object that is being read is in memory. Raises `ReadError` for a line that holds no object, a key twice in one
+    Only the object that is being read is in memory. Raises `ReadError` for a line without an object, a repeated key in an
     object, NaN or Infinity (unless the source is ``lenient``), a number with thousands of digits, and nesting deeper than
     `MAX_NESTING`.
     """
@@ -68,7 +68,7 @@ def read_json_objects(source: JsonSource) -> Iterator[JsonLine]:
 
 
 def _look_at_beginning(pieces: Iterator[str]) -> tuple[str, bool]:
-    """The pieces up to the end of the first line with text, and whether what follows is a list, or objects over many lines."""
+    """The pieces up to the end of the first line with text, and whether the text is a list, or objects over many lines."""
     head = ""
     is_found = False
     for piece in pieces:
@@ -85,7 +85,7 @@ def _split_lines(pieces: Iterable[str], name: str) -> Iterator[str]:
     number, rest = 1, ""
     for piece in pieces:
         rest += piece
-        # Of a line break of two characters the second may be in the next piece.
+        # The second character of a line break may be in the next piece.
         if not piece.endswith("\r") and _LINE_BREAK.search(piece):
             *lines, rest = _LINE_BREAK.split(rest)
             number += len(lines)
@@ -96,7 +96,7 @@ def _split_lines(pieces: Iterable[str], name: str) -> Iterator[str]:
 
 
 class _Window:
-    """The part of a text that is being read: from ``place`` on, which is on ``line``. What was read is forgotten."""
+    """The part of a text that is being read: from ``place`` on, which is on ``line``. The part before it is dropped."""
 
     def __init__(self, pieces: Iterator[str], name: str, decoder: json.JSONDecoder) -> None:
         self.text, self.place, self.line, self.name = "", 0, 1, name
@@ -109,7 +109,7 @@ class _Window:
         self.place = place
 
     def look(self) -> str:
-        """Skip white space; the character after it, "" at the end."""
+        """Skip white space and return the character after it, "" at the end."""
         while True:
             found = _BETWEEN.match(self.text, self.place)
             self.move(found.end() if found else self.place)
@@ -119,7 +119,7 @@ class _Window:
                 return ""
 
     def read(self) -> JsonLine:
-        """The JSON that begins here, an object, after the line where it begins."""
+        """Read the JSON object that begins here; returned with the line where it begins."""
         line = self.line
         while True:
             try:
@@ -140,11 +140,11 @@ class _Window:
             return line, checked
 
     def _breaks_off(self, error: json.JSONDecodeError) -> bool:
-        """Whether what is wrong may be that the text goes on after the window."""
+        """Whether an error may be due to the end of the window."""
         return error.msg.startswith("Unterminated string") or error.pos > len(self.text) - _LONGEST_TOKEN
 
     def _grow(self) -> bool:
-        """Take as much again as is left to read, at least a piece; False at the end of the text."""
+        """Double the unread part, by at least one piece; False at the end of the text."""
         left = [self.text[self.place :]]
         wanted = len(left[0])
         if wanted > MAX_OBJECT_SIZE:
@@ -207,12 +207,12 @@ def read_line(line: str, number: int, name: str, decoder: json.JSONDecoder | Non
     except (ValueError, RecursionError) as error:
         raise _refuse(error, number, name) from None
     if isinstance(content, dict) and line.count("{") + line.count("[") <= MAX_NESTING:
-        return content  # without a walk through it: of ordinary lines that is half of the time
+        return content  # without walking through it, which would take half of the time for ordinary lines
     return _check_object(content, number, name)
 
 
 def read_value(data: bytes, name: str) -> Any:
-    """The JSON of a small file in UTF-8, on however many lines. Raises `ReadError` for what `read_lines` refuses in a line."""
+    """The JSON of a small file in UTF-8, on any number of lines. Raises `ReadError` for what `read_lines` refuses in a line."""
     text = ""
     try:
         text = data.removeprefix(_BYTE_ORDER_MARK).decode("utf-8")
@@ -239,7 +239,7 @@ def read_object(data: bytes, name: str) -> JsonObject:
 
 
 def read_lines(lines: Iterable[bytes], name: str) -> Iterator[JsonLine]:
-    """The object of each line that is not blank, read one line at a time. A byte order mark may stand at the beginning.
+    """The object of each line that is not blank, read one line at a time. A byte order mark is allowed at the beginning.
 
     Raises `ReadError`, which names the line, for a byte that is not UTF-8 and for what `read_line` refuses.
     """
@@ -259,7 +259,7 @@ def _refuse_byte(error: UnicodeDecodeError, line: int, name: str) -> ReadError:
 
 
 def _refuse(error: Exception, number: int | None, name: str) -> ReadError:
-    """Why JSON that may be well formed is not read."""
+    """The refusal of JSON that may be well formed."""
     if isinstance(error, RecursionError):
         return _refuse_depth(number, name)
     if isinstance(error, _NotPlainJson):
@@ -290,7 +290,7 @@ def _describe(error: json.JSONDecodeError, line: str) -> str:
 
 
 def name_json_type(value: object) -> str:
-    """What a JSON value is, as words for "found ..."."""
+    """The type of a JSON value, in words for "found ..."."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -326,7 +326,7 @@ def _build_object(pairs: list[tuple[str, Any]]) -> JsonObject:
 
 
 def shorten(text: str) -> str:
-    """A key or a name in quotation marks, cut to what fits a sentence; odd characters are escaped."""
+    """A key or a name in quotation marks, shortened to fit a sentence; unusual characters are escaped."""
     shown = json.dumps(text[:40] + "…" if len(text) > 40 else text, ensure_ascii=False)
     return shown.encode("utf-8", "backslashreplace").decode()
 
@@ -352,7 +352,7 @@ _DECODER = json.JSONDecoder(
     object_pairs_hook=_build_object, parse_constant=_refuse_constant, parse_float=_read_float, strict=True
 )
 
-# Python writes NaN where a number has no value, and logs that it wrote are full of them.
+# Python writes NaN for missing numbers, and its logs contain many of them.
 _LENIENT_DECODER = json.JSONDecoder(
     object_pairs_hook=_build_object,
     parse_constant=lambda _: None,
@@ -362,7 +362,7 @@ _LENIENT_DECODER = json.JSONDecoder(
 
 
 class BrokenPart(ReadError):
-    """A file inside an archive that is no whole JSON, such as one that was being written when the program crashed."""
+    """A file inside an archive that is not complete JSON, such as one that was being written when the program crashed."""
 
 
 def read_part(text: str, *, place: str, name: str) -> Any:
@@ -385,7 +385,7 @@ Read = TypeVar("Read")
 
 
 class WrongField(ValueError):
-    """What an object has, and what it should have; they complete a ``ReadError``, which knows the file and the line."""
+    """What an object has and what it should have; they are completed to a ``ReadError`` with the file and the line."""
 
     def __init__(self, found: str, expected: str) -> None:
         super().__init__(found, expected)
@@ -397,7 +397,7 @@ class WrongField(ValueError):
 def read_each(
     rows: Iterable[tuple[int, Given]], name: str, read: Callable[[Given], Read]
 ) -> Iterator[tuple[int, Read]]:
-    """What ``read`` makes of each row or object of a file, after its line. Raises ``ReadError`` for its ``WrongField``."""
+    """The results of ``read`` for each row or object of a file, with its line. Raises ``ReadError`` for its ``WrongField``."""
     for line, row in rows:
         try:
             made = read(row)
@@ -407,9 +407,9 @@ def read_each(
 
 
 def take_text(row: Row, *keys: str, default: str | None = None) -> str:
-    """The text under the first of the keys that is there. It may be missing or blank only where there is a ``default``."""
+    """The text under the first existing key. It may be missing or blank only if there is a ``default``."""
     value = None
-    for key in keys:  # not by a function of its own: a file may have millions of fields
+    for key in keys:  # not by a separate function, because a file may have millions of fields
         if (value := row.get(key)) is not None:
             break
     if value and isinstance(value, str) and (default is not None or not value.isspace()):
@@ -420,7 +420,7 @@ def take_text(row: Row, *keys: str, default: str | None = None) -> str:
 
 
 def take_words(row: Row, key: str, expected: str) -> str | None:
-    """A text, which may be empty, or ``None`` where it is null or missing."""
+    """A text, which may be empty, or ``None`` if it is null or missing."""
     value = row.get(key)
     if value is None or isinstance(value, str):
         return value
@@ -428,7 +428,7 @@ def take_words(row: Row, key: str, expected: str) -> str | None:
 
 
 def take_name(row: Row, *keys: str) -> str:
-    """What something is known by, a text that is not blank or a whole number, as text."""
+    """An identifier, which is a non-blank text or a whole number, as text."""
     value = next((row[key] for key in keys if row.get(key) is not None), None)
     if is_whole(value) or (isinstance(value, str) and value and not value.isspace()):
         return str(value)
@@ -436,7 +436,7 @@ def take_name(row: Row, *keys: str) -> str:
 
 
 def take_whole(row: Row, *keys: str, lowest: int = 0, default: int | None = None) -> int:
-    """The whole number under the first of the keys that is there."""
+    """The whole number under the first existing key."""
     value = None
     for key in keys:
         if (value := row.get(key)) is not None:
@@ -457,7 +457,7 @@ def take_choice(row: Row, key: str, choices: Collection[str]) -> str:
 
 
 def take_truth(row: Row, key: str) -> bool | None:
-    """True, false, or ``None`` where nothing is said."""
+    """True, false, or ``None`` if it is missing."""
     value = row.get(key)
     if value is None or isinstance(value, bool):
         return value
@@ -465,31 +465,31 @@ def take_truth(row: Row, key: str) -> bool | None:
 
 
 def refuse_others(row: Row, known: Iterable[str]) -> None:
-    """Raise ``WrongField`` for a key that is none of those known."""
+    """Raise ``WrongField`` for an unknown key."""
     for key in row:
         if key not in known:
             raise WrongField(f"the key {shorten(key)}", list_choices(sorted(known)))
 
 
 def refuse_field(row: Row, keys: Iterable[str], expected: str) -> WrongField:
-    """The error for what is under the first of the keys that is there, or for none of them being there."""
+    """The error for the value under the first existing key, or for the absence of all keys."""
     keys = list(keys)
     there = next((key for key in keys if row.get(key) is not None), None)
     if there is not None:
         return WrongField(f"{show(row[there])} for “{there}”", expected)
     record = row.get("record")
-    # What is no kind of record may be somebody's words.
+    # An unknown kind of record may be somebody's words.
     what = f"a {record}" if isinstance(record, str) and is_heading(record) else "an object"
     return WrongField(f"{what} without {' or '.join(f'“{key}”' for key in keys)}", expected)
 
 
 def is_whole(value: object) -> bool:
-    """Whether it is a whole number from 0 up; true and false are none."""
+    """Whether it is a whole number from 0 up; true and false are not numbers."""
     return type(value) is int and value >= 0
 
 
 def show(value: object) -> str:
-    """A value for "found ...": words and numbers as they are; a text that may be an answer or somebody's words by its length."""
+    """A value for "found ...": short words and numbers unchanged; for a text that may be somebody's words, only its length."""
     if isinstance(value, str):
         long = f"a text of {show_count(len(value), 'character')}" if value else "an empty text"
         return shorten(value) if is_heading(value) else long

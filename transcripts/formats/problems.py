@@ -1,4 +1,4 @@
-"""How a file is refused: what is wrong, its place, what was found and what is expected."""
+"""Refusals of files: the problem, its place, what was found and what is expected."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ MAX_PROBLEMS_LISTED = 20
 
 
 class Problem(NamedTuple):
-    """What is wrong in one place.
+    """A problem in one place.
 
-    ``row`` puts problems in order: the row of a table (row 1 holds the headings, as in a spreadsheet), the line of an
-    XML file, the number of an entry; 0 is the whole file. ``place`` says it in words where it is no row of a table.
+    ``row`` orders problems: the row of a table (row 1 holds the headings, as in a spreadsheet), the line of an XML file, the
+    number of an entry; 0 is the whole file. ``place`` gives it in words if it is not a row of a table.
     """
 
     row: int
@@ -58,12 +58,12 @@ class ReadError(Exception):
 
 
 def list_once(message: str, problems: Iterable[str]) -> list[str]:
-    """A refusal's own lines, and those of its problems that it does not name itself."""
+    """A refusal's own lines, and those of its problems that it does not mention itself."""
     return [*message.split("\n"), *(problem for problem in problems if problem not in message)]
 
 
 class InputRefused(Exception):
-    """What a guarded input raises; the reader of a format makes its own refusal of it."""
+    """Raised by guarded inputs; the reader of a format turns it into its own refusal."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(str(problem))
@@ -71,8 +71,8 @@ class InputRefused(Exception):
 
 
 def quote(text: str) -> str:
-    """The text on one line between quotation marks, cut when it is long; lone surrogates, which no page can show, as ?, and
-    other characters that cannot be printed as spaces."""
+    """The text on one line between quotation marks, shortened if it is long; lone surrogates, which no page can show, become ?,
+    and other unprintable characters become spaces."""
     shown = text[:400].encode("utf-8", "replace").decode()
     line = " ".join("".join(sign if sign.isprintable() else " " for sign in shown).split())
     return f"“{line[:77]}…”" if len(line) > 78 else f"“{line}”"

@@ -1,4 +1,4 @@
-"""What a REFI-QDA project file holds of a study, as plain tuples; and our own part of one, as JSON lines."""
+"""The content of a REFI-QDA project file as plain tuples; and our own part of one, as JSON lines."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class QdpxTurn(NamedTuple):
 class QdpxCoding(NamedTuple):
     """A code that somebody applied to a selection or a whole source. ``notes`` are GUIDs of notes on this coding.
 
-    ``details`` is what the standard has no place for, such as a level; it is kept in our own part of the archive.
+    ``details`` has values that the standard cannot represent, such as a level; they are kept in our own part of the archive.
     """
 
     guid: str
@@ -78,7 +78,7 @@ class QdpxSelection(NamedTuple):
 
 
 class QdpxSource(NamedTuple):
-    """A text, such as an interview; ``text`` is None where a file names one and does not bring it along.
+    """A text, such as an interview; ``text`` is None if a file names a text and does not contain it.
 
     ``attributes`` are named facts, such as the model's label; other programs show them as variables of the document.
     """
@@ -97,7 +97,7 @@ class QdpxSource(NamedTuple):
 
 
 class QdpxNote(NamedTuple):
-    """A memo. What it is about refers to it."""
+    """A memo. Its subject refers to it."""
 
     guid: str
     name: str
@@ -108,7 +108,7 @@ class QdpxNote(NamedTuple):
 
 
 class QdpxProject(NamedTuple):
-    """All but sources and notes, which can be many.
+    """Everything except sources and notes, of which there may be many.
 
     ``variables`` are the names of all attributes that sources have; ``notes`` are GUIDs of notes on the whole.
     """
@@ -135,12 +135,12 @@ class QdpxFile(NamedTuple):
 
 
 class OwnPart(NamedTuple):
-    """By GUIDs: turns of sources, hashes of the texts they count in, where these texts have Windows line ends, and details
-    of codings.
+    """By GUID: turns of sources, hashes of the texts to which their positions refer, the Windows line ends of these texts, and
+    details of codings.
 
-    What REFI-QDA has no place for. Turns and roles would have to become selections or notes, which other programs would show as
-    quotations and memos by the hundred; an entry of the archive that no source refers to they leave alone. Each line with turns
-    has the SHA-256 of the text it counts in, so that turns are never laid over a text that was changed since.
+    REFI-QDA cannot represent these. Turns and roles would have to become selections or notes, which other programs would show
+    as hundreds of quotations and memos; they ignore an entry of the archive to which no source refers. Each line with turns has
+    the SHA-256 of the text to which its positions refer, so that turns are never applied to a text that was changed since.
     """
 
     turns: dict[str, list[QdpxTurn]]
@@ -149,13 +149,13 @@ class OwnPart(NamedTuple):
     details: dict[str, Mapping[str, str]]
 
     def find_text(self, source: QdpxSource) -> tuple[str, list[int]] | None:
-        """The text of a source as it was exported, and its Windows line ends; None where it has none or was changed."""
+        """The text of a source as it was exported, and its Windows line ends; None if it has none or was changed."""
         places = self.line_ends.get(source.guid, [])
         text = unfold(source.text, places) if source.text is not None and places else None
         return (text, places) if text is not None and hash_text(text) == self.hashes.get(source.guid) else None
 
     def find_turns(self, source: QdpxSource) -> tuple[QdpxTurn, ...] | None:
-        """The turns of a source; None where there are some and its text is not the one they were counted in."""
+        """The turns of a source; None if it has turns but its text is not the one to which their positions refer."""
         turns = self.turns.get(source.guid, [])
         if not turns:
             return ()
@@ -171,7 +171,7 @@ def hash_text(text: str) -> str:
 
 
 def list_own_lines(source: QdpxSource, line_ends: Sequence[int]) -> Iterator[bytes]:
-    """What is kept of a source in addition to what the standard has. ``line_ends``: the Windows ones, in the text as written."""
+    """The data of a source beyond the standard. ``line_ends``: the Windows line ends, as positions in the written text."""
     for turn in source.turns:
         for text in turn[2:]:
             refuse_unstorable(str(text))
@@ -188,7 +188,7 @@ def list_own_lines(source: QdpxSource, line_ends: Sequence[int]) -> Iterator[byt
 
 
 def list_coding_lines(codings: Iterable[QdpxCoding]) -> Iterator[bytes]:
-    """The details of codings that have some."""
+    """The details of codings that have any."""
     for coding in codings:
         if coding.details:
             refuse_unstorable("".join(chain(coding.details, coding.details.values())))
@@ -205,7 +205,7 @@ def _encode(value: object) -> bytes:
 
 
 def read_own_part(chunks: Iterable[bytes]) -> OwnPart:
-    """What the lines of our own part say. Raises ``ValueError`` or ``ReadError`` for one that we did not write."""
+    """Read the lines of our own part. Raises ``ValueError`` or ``ReadError`` for a line that we did not write."""
     part = OwnPart({}, {}, {}, {})
     known: dict[tuple[tuple[str, str], ...], Mapping[str, str]] = {}
     turns = line_ends = 0
@@ -226,7 +226,7 @@ def read_own_part(chunks: Iterable[bytes]) -> OwnPart:
             part.line_ends.setdefault(guid, []).extend(places)
         elif (guid := read_guid(_read_text(line.get("coding")))) is not None:
             details = _read_details(line.get("details"))
-            # Few combinations come again and again: each is held once.
+            # The same few combinations are repeated many times, so each is stored once.
             part.details[guid] = known.setdefault(tuple(details.items()), details)
             if len(part.details) > MAX_DETAILS:
                 raise ValueError("Too many details.")

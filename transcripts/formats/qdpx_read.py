@@ -1,7 +1,7 @@
 """Project files of REFI-QDA (.qdpx, and the bare .qde inside) read into plain tuples.
 
-Users, codes, texts with their codings, notes and sets are read. A file is refused when it is not safe or its XML breaks the
-standard; what is merely missing or of another kind (media, formatted text, links) is listed in ``warnings``.
+Users, codes, texts with their codings, notes and sets are read. A file is refused if it is not safe or its XML violates the
+standard; parts that are only missing or of another kind (media, formatted text, links) are listed in ``warnings``.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ TEXT_TAGS = frozenset(
 _POSITION = re.compile(r"\s*([+-]?[0-9]{1,12})\s*")
 
 LoadedText = tuple[str | None, str]
-"""The text a path stands for, or ``None`` and why it is missing."""
+"""The text at a path, or ``None`` and the reason why it is missing."""
 MAX_LENGTH = 2**31 - 1
-"""How far a selection may reach into a text that is missing."""
+"""The greatest position of a selection in a text that is missing."""
 
 
 class SourceReader(RefiReader):
-    """Reads sources and notes; ``load_text`` finds what their paths stand for."""
+    """Reads sources and notes; ``load_text`` finds the texts at their paths."""
 
     def __init__(self, xml: XmlReader, *, load_text: Callable[[str], LoadedText], own: OwnPart) -> None:
         super().__init__(xml)
@@ -78,13 +78,13 @@ class SourceReader(RefiReader):
         self._repeated = 0
 
     def list_warnings(self) -> Iterator[str]:
-        """As of codes, and how many selections and codings bear a GUID once more: nothing is lost by that."""
+        """The warnings about codes, and the number of selections and codings with a repeated GUID, which loses nothing."""
         yield from super().list_warnings()
         if self._repeated:
-            yield f"{show_count(self._repeated, 'guid')} of selections or codings came more than once; all of them were read."
+            yield f"{show_count(self._repeated, 'guid')} of selections or codings occurred more than once; all of them were read."
 
     def read_reference(self, text: str | None, kind: str) -> str:
-        """A GUID that refers to something already read; "" where it does not."""
+        """A GUID that refers to something already read, or ""."""
         guid = read_guid(text)
         if guid is not None and not self.knows(kind, guid):
             self.left_out[f"references to a {kind} that is not in the file"] += 1
@@ -139,7 +139,7 @@ class SourceReader(RefiReader):
         return self._lay_over(source, selections)
 
     def read_note(self, element: Element) -> QdpxNote:
-        """A memo; one whose text is missing is kept for its description."""
+        """Read a memo; if its text is missing, it is kept for its description."""
         note = QdpxNote(
             guid=self.read_guid(element, "note"),
             name=element.attributes.get("name", ""),
@@ -178,7 +178,7 @@ class SourceReader(RefiReader):
         turns = self._own.find_turns(source)
         if turns is None:
             why = "is missing" if source.text is None else "was changed"
-            self.warn(f"The turns of {quote(source.name)} are left out, for its text {why}.")
+            self.warn(f"The turns of {quote(source.name)} are left out, because its text {why}.")
         length = MAX_LENGTH if source.text is None else len(source.text)
         inside = [one for one in selections if 0 <= one.start <= one.end <= length]
         if outside := len(selections) - len(inside):
@@ -225,7 +225,7 @@ class SourceReader(RefiReader):
             self.left_out["codings without a code that is in the file"] += 1
 
     def _read_placed(self, element: Element, kind: str) -> str:
-        """The GUID of a selection or coding, of which there may be many."""
+        """The GUID of a selection or coding, whose number is limited."""
         self._put_on_texts += 1
         if self._put_on_texts > MAX_PUT_ON_TEXTS:
             found = f"more than {MAX_PUT_ON_TEXTS:,} selections and codings"
@@ -249,7 +249,7 @@ class SourceReader(RefiReader):
         return int(match[1]) if match else 0
 
     def read_note_reference(self, element: Element) -> Iterator[str]:
-        """Notes come after what refers to them, so whether a note exists is known later."""
+        """Read a reference to a note. Notes come after the references, so whether a note exists is known later."""
         if (guid := self.read_target(element)) is not None:
             yield self._shared.setdefault(guid, guid)
 
@@ -266,7 +266,7 @@ class SourceReader(RefiReader):
 
 
 def drop_notes(source: QdpxSource, keep: Callable[[tuple[str, ...]], tuple[str, ...]]) -> QdpxSource:
-    """The source with those references to notes that ``keep`` keeps."""
+    """The source with only those references to notes that ``keep`` accepts."""
 
     def drop(coding: QdpxCoding) -> QdpxCoding:
         return coding._replace(notes=keep(coding.notes)) if coding.notes else coding
@@ -291,7 +291,7 @@ class ProjectRefused(Exception):
 
 
 def read_qde(chunks: Iterable[bytes], *, load_text: Callable[[str], LoadedText], own: OwnPart) -> QdpxFile:
-    """The project; ``load_text`` finds the text that a path stands for. Raises ``ProjectRefused``."""
+    """Read the project; ``load_text`` finds the text at a path. Raises ``ProjectRefused``."""
     xml = XmlReader(chunks, namespaces=PROJECT_NAMESPACES, texts=TEXT_TAGS)
     reader = _ProjectReader(xml, load_text=load_text, own=own)
     try:
@@ -360,7 +360,7 @@ class _ProjectReader(SourceReader):
                     self._sources.append(self.read_text_source(element))
                 case "Sources", media if media in _MEDIA:
                     name = quote(element.attributes.get("name", ""))
-                    self.warn(f"The {_MEDIA[media]} {name} is left out, for only texts are read.")
+                    self.warn(f"The {_MEDIA[media]} {name} is left out, because only texts are read.")
                 case "Notes", "Note":
                     self._notes.append(self.read_note(element))
                 case "Sets", "Set":
@@ -369,12 +369,12 @@ class _ProjectReader(SourceReader):
                     self.left_out[_NOT_READ[other]] += 1
 
     def _warn_of_namespace(self, tag: str) -> None:
-        """Say what is not read: another version of the standard could have the codes there."""
+        """Warn about an unknown namespace, because another version of the standard could have the codes there."""
         namespace, _, name = tag[1:].rpartition("}")
-        self.warn(f"The part {quote(name)} is left out, for its namespace {quote(namespace)} is not known.")
+        self.warn(f"The part {quote(name)} is left out, because its namespace {quote(namespace)} is not known.")
 
     def _read_variable(self, element: Element) -> None:
-        """Remember a variable; one that is named as another gets a number, for a text has one value of a name."""
+        """Store a variable; if its name is taken it gets a number, because a text has only one value per name."""
         guid, name = self.read_guid(element, "variable"), self.read_name(element, "variable")
         unique = name
         while unique in self._variable_names:
@@ -388,7 +388,7 @@ class _ProjectReader(SourceReader):
         return guid if guid is not None and self.knows("user", guid) else ""
 
     def _drop_missing_notes(self, file: QdpxFile) -> QdpxFile:
-        """The same with references to notes that are there; a file seldom has others."""
+        """The same with only those references whose notes exist; a file seldom has others."""
         there = {note.guid for note in file.notes}
 
         def keep(notes: tuple[str, ...]) -> tuple[str, ...]:
@@ -412,7 +412,7 @@ _INTERNAL = re.compile(r"internal:/{1,3}", re.IGNORECASE)
 
 
 class ProjectFileError(FileRefused):
-    """A project file was refused, or a study has no place in one."""
+    """A project file was refused, or a study cannot be written as one."""
 
 
 def read_qdpx(stream: BinaryIO, *, name: str, limits: ZipLimits = DEFAULT_LIMITS) -> QdpxFile:
@@ -434,7 +434,7 @@ def read_qdpx(stream: BinaryIO, *, name: str, limits: ZipLimits = DEFAULT_LIMITS
 
 
 def _read_archive(archive: ZipInput) -> QdpxFile:
-    # A person who packs an unpacked project again often packs the folder around it too.
+    # People who repack an unpacked project often include the folder around it.
     projects = [entry for entry in archive.names if entry.casefold().rpartition("/")[2] == PROJECT_ENTRY]
     if PROJECT_ENTRY not in archive and len(projects) != 1:
         raise InputRefused(Problem(0, f"an archive with {len(projects)} entries {PROJECT_ENTRY}", "one"))
@@ -452,7 +452,7 @@ def _read_archive(archive: ZipInput) -> QdpxFile:
 
 
 class _TextLoader:
-    """Finds texts in the archive and nowhere else, in whatever folder other programs put them."""
+    """Finds texts in the archive and nowhere else, in any folder where other programs put them."""
 
     def __init__(self, archive: ZipInput) -> None:
         self._archive = archive

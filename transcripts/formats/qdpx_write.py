@@ -1,7 +1,7 @@
 """Project files of REFI-QDA (.qdpx), written source by source: memory does not grow with the number of codings.
 
-The same state gives the same bytes. Texts go into the archive as they are; the XML and our own part wait in temporary
-files until the last source is written, for an archive takes one entry at a time.
+The same state gives the same bytes. Texts are written to the archive directly; the XML and our own part are kept in temporary
+files until the last source is written, because an archive is written one entry at a time.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ from transcripts.formats.refi import (
 from transcripts.formats.text_input import Folded, fold
 
 MAX_TEXT_FILES = 1_900
-"""Further texts are written into the XML, for readers bound the number of entries of an archive."""
+"""Texts beyond this number are written into the XML, because readers limit the number of entries in an archive."""
 HELD_IN_MEMORY = 8_000_000
-"""Bytes of a temporary file before it goes to the disk."""
+"""Bytes of a temporary file before it is moved to the disk."""
 EARLIEST = (1980, 1, 1, 0, 0, 0)
-"""The first time a zip archive can hold: a fixed one, so that exports of the same state are the same."""
+"""A fixed time, the earliest in a zip archive, so that exports of the same state are identical."""
 OUTCOME = "nothing was written"
 
 T = TypeVar("T")
@@ -67,8 +67,8 @@ def write_qdpx(
 ) -> Counter[str]:
     """Write a project file; returns how many sources, selections, codings and notes were written.
 
-    ``notes`` are asked for after the last source, so a caller can collect them on the way. Raises ``ProjectFileError``
-    for what could not be read again as it was given: then what ``stream`` holds by now is of no use.
+    ``notes`` are asked for after the last source, so a caller can collect them on the way. Raises ``ProjectFileError`` for data
+    that could not be read back unchanged; the content of ``stream`` is then useless.
     """
     with (
         zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive,
@@ -123,7 +123,7 @@ class _ProjectWriter:
         if len(self._users) < len(project.users) or any(read_guid(guid) != guid for guid in self._users):
             problems.append(Problem(0, "users with the same guid or none", f"each with its own guid, {GUID_EXPECTED}"))
         if len(self._variables) < len(project.variables) or not all(name.strip() for name in self._variables):
-            problems.append(Problem(0, "variables with the same name or none", "each with a name of its own"))
+            problems.append(Problem(0, "variables with the same name or none", "a different name for each"))
         if problems:
             raise ProjectFileError("The project", problems, outcome=OUTCOME)
 
@@ -193,7 +193,7 @@ class _ProjectWriter:
 
     def _write_text(self, guid: str, text: str) -> None:
         refuse_unstorable(text)
-        # A first byte-order mark is taken for one of the file, so a text that begins with one needs another.
+        # A byte-order mark at the beginning is read as that of the file, so a text that begins with one needs a second one.
         data = ("\ufeff" + text if text.startswith("\ufeff") else text).encode()
         entry = _make_entry(f"sources/{guid}.txt")
         if len(data) > DEFAULT_LIMITS.ratio_from and len(zlib.compress(data, 1)) * DEFAULT_LIMITS.ratio < 2 * len(data):
@@ -251,7 +251,7 @@ class _ProjectWriter:
 
     @contextmanager
     def _maybe_element(self, tag: str, items: Iterable[T]) -> Iterator[Iterable[T]]:
-        """The items, inside an element when there are any: the standard has no empty lists."""
+        """Write the items inside an element if there are any, because the standard has no empty lists."""
         iterator = iter(items)
         first = list(islice(iterator, 1))
         if first:
@@ -261,7 +261,7 @@ class _ProjectWriter:
             yield ()
 
     def _show_made(self, made: _Made, key: str = "creatingUser") -> dict[str, str | None]:
-        """Who made it and when, as attributes."""
+        """The author and the time as attributes."""
         if made.user and made.user not in self._users:
             raise _refuse(f"the user {quote(made.user)}", "one of the project's users")
         return {key: made.user or None, "creationDateTime": show_moment(made.created) if made.created else None}

@@ -32,11 +32,11 @@ from transcripts.formats.guarded_input import (
 from transcripts.formats.problems import InputRefused, Problem, quote, show_count
 
 ORIGIN = "auditapp"
-"""The name by which our files say who wrote them."""
+"""The name of this program in its files."""
 
 CODEBOOK_NAMESPACE = "urn:QDA-XML:codebook:1.0"
 PROJECT_NAMESPACE = "urn:QDA-XML:project:1.0"
-# Some exporters part the number of the version by a colon. MAXQDA 24 and ATLAS.ti name the draft 0:4 for codebooks, also for
+# Some exporters separate the version number with a colon. MAXQDA 24 and ATLAS.ti name the draft 0:4 for codebooks, also for
 # the codebook inside a project.
 _VERSIONS = ("1.0", "1:0", "0.4", "0:4")
 CODEBOOK_NAMESPACES = frozenset(f"urn:QDA-XML:codebook:{version}" for version in _VERSIONS)
@@ -49,18 +49,18 @@ _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
 
 def make_guid(*parts: str) -> str:
-    """The GUID of what these stable names stand for: the same in every export, such as ("code", study, identifier)."""
+    """The GUID of the thing with these stable names, such as ("code", study, identifier); the same in every export."""
     return str(uuid.uuid5(_GUID_SPACE, json.dumps(parts)))
 
 
 def read_guid(text: str | None) -> str | None:
-    """In lower case and without braces; None for what is no GUID."""
+    """A GUID in lower case and without braces; None if it is not a GUID."""
     match = _GUID.fullmatch(text or "")
     return match[1].lower() if match else None
 
 
 def read_color(text: str) -> str | None:
-    """As "#rrggbb"; None for what is no colour."""
+    """A colour as "#rrggbb"; None if it is not a colour."""
     match = _COLOR.fullmatch(text)
     if match is None:
         return None
@@ -69,12 +69,12 @@ def read_color(text: str) -> str | None:
 
 
 def read_truth(text: str) -> bool | None:
-    """None for what is neither true nor false."""
+    """A truth value; None if it is neither true nor false."""
     return _TRUTH.get(text.strip())
 
 
 def read_moment(text: str) -> datetime | None:
-    """A date-time in UTC, which is also assumed where no time zone is given; None for what is no date-time."""
+    """A date-time in UTC, which is also assumed if no time zone is given; None if it is not a date-time."""
     try:
         moment = datetime.fromisoformat(text.strip())
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
@@ -94,7 +94,7 @@ MAX_PROBLEMS = 1_000
 MAX_WARNINGS = 200
 MAX_NAME_LENGTH = 200
 MAX_CODE_DEPTH = 55
-"""Codes within one another that are written: with what lies around them they stay within the depth that is read."""
+"""The depth of nested codes that is written, so that with the elements around them they stay within the depth that is read."""
 
 GUID_EXPECTED = "8-4-4-4-12 hexadecimal digits"
 
@@ -115,7 +115,7 @@ class QdcCode(NamedTuple):
 
 
 class QdcSet(NamedTuple):
-    """Things grouped under a name, by their GUIDs; in a codebook file these are codes only."""
+    """A named group of things, by GUID; in a codebook file, only of codes."""
 
     guid: str
     name: str
@@ -126,7 +126,7 @@ class QdcSet(NamedTuple):
 
 
 class RefiReader:
-    """What reading both kinds of file takes: problems, warnings, GUIDs that are given once, and codes."""
+    """The shared part of reading both kinds of file: problems, warnings, unique GUIDs, and codes."""
 
     def __init__(self, xml: XmlReader) -> None:
         self.xml = xml
@@ -140,14 +140,14 @@ class RefiReader:
         self._lines: defaultdict[str, dict[str, int]] = defaultdict(dict)
 
     def note_problem(self, element: Element, found: str, expected: str) -> None:
-        """Remember what is wrong; a file with a thousand things wrong is read no further."""
+        """Record a problem; a file with a thousand problems is read no further."""
         place = f"line {element.line}{self._counted}"
         self.problems.append(Problem(element.line, found, expected, place))
         if len(self.problems) >= MAX_PROBLEMS:
             raise refuse_at(element.line, f"{MAX_PROBLEMS:,} problems up to here", "a file that follows the standard")
 
     def warn(self, sentence: str) -> None:
-        """Warn about what is left out; beyond the limit, only count."""
+        """Warn about something that is left out; beyond the limit, only count."""
         if len(self.warnings) < MAX_WARNINGS:
             self.warnings.append(sentence)
         else:
@@ -163,7 +163,7 @@ class RefiReader:
                 yield f"Left out: {what} ({times:,})."
 
     def read_guid(self, element: Element, kind: str) -> str:
-        """The element's GUID, which no other of its kind may have; "" after a problem."""
+        """The element's GUID, which must be unique among its kind; "" after a problem."""
         text = element.attributes.get("guid")
         guid = read_guid(text)
         if guid is None:
@@ -182,7 +182,7 @@ class RefiReader:
         return guid in self._lines[kind]
 
     def read_name(self, element: Element, kind: str) -> str:
-        """The element's name, which must be there and of a length we can hold; "" after a problem."""
+        """The element's name, which is required and limited in length; "" after a problem."""
         name = element.attributes.get("name", "")
         if not name.strip():
             self.note_problem(element, f"a {kind} without a name", "a name")
@@ -224,7 +224,7 @@ class RefiReader:
         if text := element.attributes.get("color", ""):
             color = read_color(text) or ""
             if not color:
-                self.warn(f"Line {element.line}{self._counted}: the colour {quote(text)} is none and is left out.")
+                self.warn(f"Line {element.line}{self._counted}: {quote(text)} is not a colour and is left out.")
         if text := element.attributes.get("isCodable", ""):
             truth = read_truth(text)
             if truth is None:
@@ -234,7 +234,7 @@ class RefiReader:
         return QdcCode(guid, name, color=color, is_codable=is_codable, parent_guid=parent_guid)
 
     def read_set(self, element: Element) -> QdcSet:
-        """A set with those members that were read; others are counted in a warning."""
+        """Read a set with the members that were read; others are counted in a warning."""
         group = QdcSet(self.read_guid(element, "set"), element.attributes.get("name", ""))
         members: dict[str, list[str]] = {"code": [], "source": [], "note": []}
         missing = 0
@@ -278,7 +278,7 @@ def _write_code(sink: XmlSink, code: QdcCode, children: Mapping[str, Sequence[Qd
 
 
 def find_code_problems(codes: Sequence[QdcCode]) -> Iterator[Problem]:
-    """What keeps these codes from being written so that they can be read again."""
+    """Problems that would prevent reading these codes back."""
     if len(codes) > MAX_CODES:
         yield Problem(0, f"{len(codes):,} codes", f"at most {MAX_CODES:,}")
     depths: dict[str, int | None] = {"": 0}
@@ -308,7 +308,7 @@ def find_set_problems(
     sources: AbstractSet[str] = frozenset(),
     notes: AbstractSet[str] = frozenset(),
 ) -> Iterator[Problem]:
-    """Sets that could not be read again, given the GUIDs of what is written."""
+    """Problems that would prevent reading these sets back, given the GUIDs of what is written."""
     seen: set[str] = set()
     for number, group in enumerate(sets, 1):
         place = f"set {number} {quote(group.name)}"
@@ -339,7 +339,7 @@ def _find_problems(code: QdcCode) -> Iterator[tuple[str, str]]:
 
 
 def _measure_depth(guid: str, parents: Mapping[str, str], depths: dict[str, int | None]) -> int | None:
-    """How deep a code lies, 1 at the top; None when its ancestors do not end there."""
+    """The depth of a code, 1 at the top; None if its ancestors form a circle."""
     way: dict[str, None] = {}
     while guid not in depths and guid in parents and guid not in way:
         way[guid] = None
@@ -364,7 +364,7 @@ MAX_CODEBOOK_SIZE = 5_000_000
 
 
 class CodeDescription(NamedTuple):
-    """The parts of a description. Of its ``examples`` ``code`` is not said; ``rules`` are those of a family."""
+    """The parts of a description. ``examples`` have no ``code``; ``rules`` are those of a family."""
 
     definition: str = ""
     include: str = ""
@@ -374,10 +374,10 @@ class CodeDescription(NamedTuple):
 
 
 def compose_description(parts: CodeDescription) -> str:
-    """The parts as one text; ``read_description`` gives them back.
+    """The parts as one text; ``read_description`` is the inverse.
 
-    The definition comes first; every further part has a heading line of its own, such as ``== Include ==``, with an empty line
-    before it. A line of the text that looks like a heading gets a backslash before it.
+    The definition comes first; every further part has a heading line, such as ``== Include ==``, with an empty line before it.
+    A line of the text that looks like a heading gets a backslash before it.
     """
     sections = [(label, getattr(parts, name)) for name, label in PARTS.items() if getattr(parts, name)]
     for example in parts.examples:
@@ -392,8 +392,8 @@ def compose_description(parts: CodeDescription) -> str:
 
 
 def read_description(description: str) -> CodeDescription:
-    """The parts of a text that ``compose_description`` wrote. A text that is not exactly what it would have written is a definition
-    as a whole, so that none of another program is taken apart."""
+    """The parts of a text that ``compose_description`` wrote. A text that differs from what it would have written is read as a
+    definition, so that texts of other programs are not divided."""
     definition, *rest = _HEADING.split(description)
     found: dict[str, str] = {}
     examples: list[CodeExample] = []
@@ -459,7 +459,7 @@ def _read_codebook(reader: RefiReader) -> list[QdcSet]:
 def write_qdc(codes: Iterable[QdcCode], stream: BinaryIO, *, sets: Sequence[QdcSet] = ()) -> int:
     """Write the codes, each below its parent, in the order given; returns their number.
 
-    Raises ``CodebookFileError`` before anything is written when a code or set has no place in such a file.
+    Raises ``CodebookFileError``, before anything is written, if a code or set cannot be represented in the file.
     """
     codes = list(codes)
     if problems := list(_find_codebook_problems(codes, sets)):
@@ -500,8 +500,8 @@ def _find_codebook_problems(codes: Sequence[QdcCode], sets: Sequence[QdcSet]) ->
 def lay_out_codes(content: CodebookContent, *, scope: str) -> list[QdcCode]:
     """The families of a codebook as codes that are not codable, and below each its codes and categories.
 
-    ``scope`` is the study's stable name: GUIDs are made of it and of the identifiers, so that exports of the same
-    codebook have the same. Besides name, colour and what its description has, nothing of a code is written.
+    ``scope`` is the study's stable name: GUIDs are made of it and of the identifiers, so that exports of the same codebook have
+    the same. Only the name, the colour and the description of a code are written.
     """
     examples: defaultdict[str, list[CodeExample]] = defaultdict(list)
     for example in content.examples:

@@ -30,25 +30,25 @@ from transcripts.formats.tabular import escape_formula, group_rows, show_cell, w
 from transcripts.statistics.figures import write_estimate, write_number
 
 Source = TypeVar("Source")
-"""What the rows of a table are read from: a report, or rows that a query found."""
+"""The source of the rows of a table: a report, or rows that a query found."""
 TableRow = Mapping[str, Any]
 
 
 def declare(kind: type, *names: str) -> list[Field]:
-    """Columns of one kind, which is their type in Parquet whatever a report has in them; a list or a mapping is text, as JSON.
-    Several names may be in one text, with blanks between."""
+    """Columns of one kind, which is their type in Parquet regardless of the values in a report; a list or a mapping is text, as
+    JSON. One text may contain several names, separated by blanks."""
     return [Field(name, kind) for name in " ".join(names).split()]
 
 
 def declare_each(names: Iterable[str], kinds: Mapping[type, str]) -> list[Field]:
-    """Columns whose names mean the same in several tables: of the kind under which ``kinds`` has the name. Raises ``KeyError`` for
-    a name under none."""
+    """Columns whose names mean the same in several tables, by the ``kinds`` of names. Raises ``KeyError`` for one without a
+    kind."""
     known = {name: kind for kind, of_kind in kinds.items() for name in of_kind.split()}
     return [Field(name, known[name]) for name in names]
 
 
 class Printed(NamedTuple):
-    """A column as a page and LaTeX print it: its head, and how its cell is written, given the row."""
+    """A column in print, on a page or in LaTeX: its heading, and the function that writes its cell, given the row."""
 
     head: str
     write: Callable[[TableRow], str]
@@ -77,7 +77,7 @@ class ReportTable(Generic[Source]):
 
     @property
     def formats(self) -> list[str]:
-        """In which formats its file can be written here: Parquet is among them where pyarrow is installed."""
+        """The formats in which its file can be written here, including Parquet if pyarrow is installed."""
         return ["csv", "json", *(["parquet"] if is_installed() else []), *(["tex"] if self.is_printed else [])]
 
     @property
@@ -86,16 +86,16 @@ class ReportTable(Generic[Source]):
         return [each.name for each in self.columns]
 
     def list_rows(self, source: Source) -> list[list[object]]:
-        """The rows with their values as they are, in the order of ``columns``."""
+        """The rows with their unformatted values, in the order of ``columns``."""
         names = self.names
         return [[row.get(name) for name in names] for row in self.read_rows(source)]
 
     def list_heads(self) -> list[str]:
-        """What the printed columns are called."""
+        """The headings of the printed columns."""
         return [head for head, _ in self.printed] or [self.heads.get(name, name.capitalize()) for name in self.names]
 
     def print_rows(self, source: Source) -> list[list[str]]:
-        """The rows as they are printed: numbers that are no counts with three decimals."""
+        """The rows in print: numbers that are not counts have three decimals."""
         rows = self.read_rows(source)
         if self.printed:
             return [[write(row) for _, write in self.printed] for row in rows]
@@ -114,13 +114,13 @@ def print_estimate(head: str, name: str, ends: str = "") -> Printed:
 
 
 def name_ends(interval: Sequence[float] | None, name: str = "") -> dict[str, float | None]:
-    """The ends of an interval by the names of their columns, ``name`` with "low" or "high" after it; None where there is none."""
+    """The ends of an interval by the names of their columns, ``name`` with "low" or "high" added; None without an interval."""
     low, high = interval or (None, None)
     return {f"{name}low": low, f"{name}high": high}
 
 
 def print_cell(value: object) -> str:
-    """A cell of print: a number that is no count with three decimals, None as a dash."""
+    """A printed cell: a number that is not a count has three decimals, None is a dash."""
     return write_number(value, 3) if value is None or isinstance(value, float) else str(value)
 
 
@@ -129,8 +129,8 @@ def write_report_table(
 ) -> bytes:
     """A table as a file in one of its ``formats``.
 
-    ``caption``: that of LaTeX where it says more than the table's own; ``label``: its label there. Cells of a CSV that a
-    spreadsheet would run get an apostrophe unless ``exact``. Raises ``KeyError`` for another format.
+    ``caption``: that of LaTeX, if it says more than the table's own; ``label``: its label there. CSV cells that a spreadsheet
+    would run as formulas get an apostrophe unless ``exact``. Raises ``KeyError`` for another format.
     """
     if format not in table.formats:
         raise KeyError(format)
@@ -150,7 +150,7 @@ def write_report_table(
         columns = {
             each.name: fit_column([row[place] for row in values], each.kind) for place, each in enumerate(table.columns)
         }
-        # Of objects, so that a count with gaps stays one and nothing becomes NaN.
+        # With dtype object, so that a count with gaps stays a count and nothing becomes NaN.
         typed = pandas.DataFrame(columns, dtype=object)
         written: bytes = typed.to_parquet(index=False, schema=make_schema(table.columns), compression=COMPRESSION)
         return written
@@ -168,7 +168,7 @@ DASH = "--"
 # From white to a blue on which black still has a contrast of eight to one.
 _LIGHT, _DARK = (255, 255, 255), (133, 178, 222)
 MAX_VALUE_LENGTH = 60
-"""Characters of a value that a table shows; models answer with paragraphs at times."""
+"""The number of characters of a value that a table shows, because models sometimes answer with paragraphs."""
 
 _COMMANDS = {
     "\\": r"\textbackslash{}",
@@ -190,7 +190,7 @@ _COMMANDS = {
     "[": "{[}",
     "]": "{]}",
     "*": "{*}",
-    # Two of a kind would become another sign.
+    # Two of the same kind would become a different sign.
     "-": "-{}",
     "'": "'{}",
     ",": ",{}",
@@ -234,7 +234,7 @@ def escape_latex(text: str) -> str:
 
 
 def show_value(text: str, max_length: int = MAX_VALUE_LENGTH) -> str:
-    """As ``escape_latex``, cut to the width of ``max_length`` characters. One that is printed by its number is six wide."""
+    """As ``escape_latex``, cut to the width of ``max_length`` characters. A character printed by its number counts as six."""
     line = " ".join(text.split())
     room = max_length
     for place, character in enumerate(line):
@@ -297,7 +297,7 @@ def write_plain_table(
     return f"% Needs in the preamble:\n{needs}\n{table}\n"
 
 
-# Rows of a row group, which are in memory together.
+# The number of rows in a row group, which are in memory together.
 ROWS_OF_A_GROUP = 20_000
 HOW_TO_GET_IT = "make parquet"
 # Digits after the point of a decimal: money is in nanodollars.
@@ -315,7 +315,7 @@ class ParquetNotInstalled(Exception):
 
 
 class Field(NamedTuple):
-    """A column: its heading, the type of its cells (text where none is known) and what it means."""
+    """A column: its heading, the type of its cells (text if not known) and its meaning."""
 
     name: str
     kind: type = str
@@ -362,7 +362,7 @@ def make_schema(fields: Sequence[Field]) -> Any:
 
 
 def _fill_groups(rows: Iterable[Sequence[object]], fields: Sequence[Field], schema: Any) -> Iterator[list[Any]]:
-    """Batches of rows, together a row group. Kept as pyarrow's columns, they take a tenth of the memory of rows."""
+    """Collect batches of rows into a row group. As pyarrow's columns, they take a tenth of the memory of rows."""
     import pyarrow as pa
 
     batches: list[Any] = []
@@ -380,10 +380,10 @@ def _fill_groups(rows: Iterable[Sequence[object]], fields: Sequence[Field], sche
 
 
 def fit_column(column: Sequence[object], kind: type) -> Sequence[object]:
-    """What pyarrow is given of a column: text where it is one of text, and otherwise what is of its kind.
+    """The values of a column for pyarrow: as text in a text column, otherwise of the column's kind.
 
-    Raises ``ValueError`` for a number that is not finite, as in CSV, and ``TypeError`` for a truth value in a column of numbers and
-    for a fraction in one of whole numbers: pyarrow would make 1.0 of the one and cut the other.
+    Raises ``ValueError`` for a number that is not finite, as in CSV, and ``TypeError`` for a truth value in a column of numbers
+    and for a fraction in a column of whole numbers: pyarrow would turn the former into 1.0 and truncate the latter.
     """
     if kind is str:
         return [value if value is None or isinstance(value, str) else show_cell(value) for value in column]

@@ -3,10 +3,9 @@
 Cells may be ``None``, text, whole numbers, decimals, truth values, dates, date-times with a time zone, UUIDs,
 and lists or mappings of these (JSON text in a CSV). Only a thousand rows are held at a time.
 
-CSV is RFC 4180 with CRLF line ends: open its stream with ``newline=""``. A spreadsheet runs a cell that looks
-like a formula; ``escape_formula`` puts an apostrophe before such text and ``unescape_formula`` takes exactly that apostrophe
-off, so that our own files come back unchanged. A program set to split at characters other than commas makes
-other cells, against which no prefix helps. JSON is never escaped.
+CSV is RFC 4180 with CRLF line ends: open its stream with ``newline=""``. A spreadsheet runs a cell that looks like a formula;
+``escape_formula`` puts an apostrophe before such text and ``unescape_formula`` removes exactly that apostrophe, so that our own
+files are read back unchanged. No prefix helps if a program splits cells at characters other than commas. JSON is never escaped.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ class TextSink(Protocol):
 
 
 class Groups:
-    """Rows that come a group at a time, each group column by column, which is how they are written. It iterates over rows."""
+    """Rows that are read and written in groups, each group column by column. Iteration yields rows."""
 
     def __init__(self, groups: Iterable[Sequence[Sequence[object]]]) -> None:
         self.groups = groups
@@ -65,9 +64,9 @@ class Groups:
 def group_rows(
     rows: Iterable[Sequence[object]], width: int, size: int = ROWS_AT_A_TIME
 ) -> Iterator[Sequence[Sequence[object]]]:
-    """Rows as groups of columns, of ``size`` rows where they do not come in groups of their own.
+    """Rows as groups of columns, with ``size`` rows each unless they already are ``Groups``.
 
-    Raises ``ValueError`` for a row that has not ``width`` cells.
+    Raises ``ValueError`` for a row that does not have ``width`` cells.
     """
     if isinstance(rows, Groups):
         yield from rows.groups
@@ -82,8 +81,8 @@ def group_rows(
 
 
 def escape_formula(value: str) -> str:
-    """The text with an apostrophe before it when a spreadsheet could take it for a formula."""
-    # No sign of a formula, and nothing that spreadsheets skip before one, is a letter or a digit.
+    """The text, with an apostrophe before it if a spreadsheet could take it for a formula."""
+    # Neither a sign of a formula, nor anything that spreadsheets skip before one, is a letter or a digit.
     return value if value[:1].isalnum() or not FORMULA_LIKE.match(value) else "'" + value
 
 
@@ -102,7 +101,7 @@ def write_csv(
 ) -> int:
     """Write headings and rows as CSV; returns the number of rows. ``None`` is an empty cell.
 
-    ``note_long`` gets, from time to time, the number of further cells that are longer than ``MAX_CELL``.
+    ``note_long`` receives, from time to time, the number of further cells that are longer than ``MAX_CELL``.
 
     With ``escape_formulas``, text and headings that look like formulas get an apostrophe; numbers are left alone.
     Raises ``ValueError`` for a row that does not fit the headings, a number that is not finite or a date-time
@@ -123,7 +122,7 @@ def write_csv(
         lines = list(map(",".join, cells))
         if max(map(len, lines), default=0) > MAX_CELL:
             note_long(sum(_is_long(cell) for row in cells for cell in row))
-        if len(header) == 1:  # a lone empty cell would be an empty line, which readers skip
+        if len(header) == 1:  # a single empty cell would be an empty line, which readers skip
             lines = [line or '""' for line in lines]
         stream.write("\r\n".join(lines) + "\r\n")
         count += len(lines)
@@ -157,7 +156,7 @@ def write_json(rows: Iterable[Sequence[object]], *, header: Sequence[str], strea
 def _tables(
     rows: Iterable[Sequence[object]], width: int, show_column: Callable[[Sequence[object]], Iterable[str]]
 ) -> Iterator[zip[tuple[str, ...]]]:
-    """Groups of finished rows, finished column by column: a column holds few kinds and repeats much."""
+    """Groups of finished rows, prepared column by column, because a column has few kinds and many repeated values."""
     for columns in group_rows(rows, width):
         yield zip(*map(show_column, columns), strict=True)
 
@@ -185,7 +184,7 @@ def _show_csv_texts(texts: Sequence[str], show_text: Callable[[str], str], signs
 
 
 def show_cell(value: object) -> str:
-    """The text of a cell that is no text itself, without quotation marks: numbers, times, truth values, lists as JSON."""
+    """The text of a cell that is not text, without quotation marks: numbers, times, truth values, lists as JSON."""
     if value is None:
         return ""
     return encode_json(value) if isinstance(value, (list, tuple, dict)) else _show_scalar(value)
@@ -204,7 +203,7 @@ def _quote(cell: str) -> str:
 
 
 def _is_long(cell: str) -> bool:
-    """Whether a finished cell is longer than a spreadsheet keeps; quotation marks around and inside it are no part of it."""
+    """Whether a finished cell is longer than a spreadsheet keeps, not counting its quotation marks."""
     if len(cell) <= MAX_CELL:
         return False
     return len(cell[1:-1].replace('""', '"') if cell.startswith('"') else cell) > MAX_CELL
@@ -225,7 +224,7 @@ def _show_json_column(column: Sequence[object]) -> Iterable[str]:
 
 
 def encode_json(value: object) -> str:
-    """A value as JSON, its times, numbers and ids in the form that they have in every table."""
+    """A value as JSON, with times, numbers and ids in the same form as in every table."""
     return _show_number(value) if isinstance(value, Decimal) else _ENCODER.encode(value)
 
 
@@ -255,7 +254,7 @@ def _show_truth(value: bool) -> str:
     return "true" if value else "false"
 
 
-# In this order, for a truth value is an int and a date-time is a date.
+# In this order, because a truth value is an int and a date-time is a date.
 _SHOW: dict[type, Callable[[Any], str]] = {
     bool: _show_truth,
     int: int.__repr__,
@@ -265,7 +264,7 @@ _SHOW: dict[type, Callable[[Any], str]] = {
     date: date.isoformat,
     UUID: str,
 }
-# Kinds of which a whole column can be encoded at once; of a Decimal the encoder would make a string.
+# Kinds whose whole column can be encoded at once; the encoder would turn a Decimal into a string.
 _SINGLE = frozenset({str, NOTHING, *_SHOW} - {Decimal})
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_show_scalar)
 _encode_lines = json.JSONEncoder(
@@ -283,12 +282,12 @@ _HEADING = re.compile(r"[\w.#?:/-]{1,40}")
 class StrictTable:
     """The rows of a CSV in UTF-8 that is given line by line in bytes, under the headings of its first row.
 
-    Iterate over it once: a row is the line on which it begins, and a cell for each heading. Rows without any content are passed
-    over. ``name`` is the file's, for errors. ``needed`` headings have to be there, others may; no heading is there twice.
-    Unless ``escaped`` is false, the apostrophes that our exports put before what looks like a formula are taken off.
-    ``separator`` is the sign between columns; unless ``quotes_strictly``, a quotation mark that encloses no cell is part of it.
+    Iterate over it once: a row is the line on which it begins, and a cell for each heading. Empty rows are skipped. ``name`` is
+    the file's, for errors. ``needed`` headings are required, others are optional; no heading occurs twice. Unless ``escaped``
+    is false, the apostrophes that our exports put before apparent formulas are removed. ``separator`` is the sign between
+    columns; unless ``quotes_strictly``, a quotation mark that does not enclose a cell is part of it.
 
-    Raises ``ReadError``, some of it only as rows are read.
+    Raises ``ReadError``, in some cases only while rows are read.
     """
 
     def __init__(
@@ -323,14 +322,14 @@ class StrictTable:
         return ((line, dict(zip(self.headings, cells, strict=True))) for line, cells in self)
 
     def find(self, heading: str, expected: str) -> int:
-        """The place of the cells under a heading. Raises ``ReadError`` where there is no such heading."""
+        """The position of the cells under a heading. Raises ``ReadError`` if there is no such heading."""
         if heading not in self.headings:
             found = f"no column {heading} (there are {list_headings(self.headings)})"
             raise self.refuse(self._heading_line, found, expected)
         return self.headings.index(heading)
 
     def refuse(self, line: int | None, found: str, expected: str) -> ReadError:
-        """The error that says what is wrong in a line, or in the whole file."""
+        """The error for a line, or for the whole file."""
         return ReadError(self.name, line, found, expected)
 
     def _check_headings(self) -> None:
@@ -347,7 +346,7 @@ class StrictTable:
         reader, line, width = self._reader, 1, -1
         try:
             for cells in reader:
-                # Almost every row has as many cells as the headings, and something in the first.
+                # Almost every row has as many cells as there are headings, and content in the first.
                 if len(cells) != width or not cells[0]:
                     if not any(cells):
                         line = reader.line_num + 1
@@ -365,7 +364,7 @@ class StrictTable:
             raise self.refuse(reader.line_num + 1, found, "a file in UTF-8") from None
 
     def _decode(self, lines: Iterator[bytes]) -> Iterator[str]:
-        """The lines as text. Many are looked at at once, which takes half of the time."""
+        """The lines as text. Many are decoded at once, which takes half of the time."""
         first = next(lines, b"").removeprefix(codecs.BOM_UTF8)
         kind = "text in UTF-16" if first.startswith(_UTF_16) else find_other_format(first)
         if kind:
@@ -382,12 +381,12 @@ class StrictTable:
 
 
 def is_heading(name: str) -> bool:
-    """Whether it can be shown as a heading: what is longer or has blanks may be a text of a file without headings."""
+    """Whether it can be shown as a heading: longer text, or text with blanks, may be content of a file without headings."""
     return _HEADING.fullmatch(name) is not None
 
 
 def list_headings(headings: Sequence[str]) -> str:
-    """The headings that can be shown, and how many there are besides."""
+    """The headings that can be shown, and the number of others."""
     named = [heading for heading in headings if is_heading(heading)]
     more = [f"{len(named) - MAX_HEADINGS_LISTED} more"] if len(named) > MAX_HEADINGS_LISTED else []
     if hidden := len(headings) - len(named):

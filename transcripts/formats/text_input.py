@@ -1,8 +1,8 @@
-"""From the bytes of a small file to its text and its rows, as spreadsheets and editors write them. Knows nothing of Django.
+"""Reads text and rows from the bytes of a small file, as spreadsheets and editors write it. Does not import Django.
 
-Also characters that nobody sees: controls, marks of direction, zero widths, tags. They can reverse words, hide words or control a
-terminal. A text keeps them, because it is evidence, and pages show each with a badge and contain its effect; names and titles lose
-them when a file is read.
+Also handles invisible characters: controls, direction marks, zero-width characters, tags. They can reverse words, hide words or
+control a terminal. Texts keep them, because they are evidence, and pages show each with a badge and contain its effect; they
+are removed from names and titles when a file is read.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from transcripts.formats.problems import InputRefused, Problem, show_count
 MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 MAX_WORDS = 3
 GUESSED = {"cp1252": "Windows-1252", "mac-roman": "Mac Roman"}
-"""The encodings that are guessed, with the names that people know them by."""
+"""The encodings that are guessed, with their common names."""
 WINDOWS, PLAIN = "\r\n", "\n"
 MAX_CELL_LENGTH = 16_000_000
-"""Characters of a cell. A reasoning model's answer in a released table of results has up to millions."""
+"""The greatest length of a cell. A reasoning model's answer in a released table of results may have millions of characters."""
 
 _FEW = 0.1
 _LOOKED_AT = 20_000
@@ -45,18 +45,18 @@ _OTHER_FORMATS = {
 
 
 def guess_encoding(data: bytes) -> str:
-    """The one of ``GUESSED`` in which bytes that are not UTF-8 are the text of a Western language; "" where that is not clear.
+    """The one of ``GUESSED`` in which bytes that are not UTF-8 are text in a Western language; "" if that is not clear.
 
-    In the wrong one of the two, accents become capitals and signs inside words: é is È, ä is ‰, ü is ¸, or “ is Ò.
+    In the wrong encoding, accented letters become capitals and signs inside words: é is È, ä is ‰, ü is ¸, or “ is Ò.
     """
     wrong = {encoding: _count_wrong(data, encoding) for encoding in GUESSED}
-    # Of two that are as good, the first, which is far more frequent.
+    # In a tie the first, which is far more frequent.
     best = min(wrong, key=lambda encoding: wrong[encoding])
     return best if wrong[best] <= _FEW else ""
 
 
 def say_guessed(encoding: str, text: str) -> str:
-    """The warning that ``text`` was read in a guessed ``encoding``, with words that show whether it is right."""
+    """The warning that ``text`` was read in a guessed ``encoding``, with words by which to check it."""
     words = dict.fromkeys(word for word in re.findall(r"\w+", text) if not word.isascii())
     shown = ", ".join(f"“{word[:40]}”" for word in islice(words, MAX_WORDS))
     check = f"words such as {shown}" if shown else "its dashes and quotation marks"
@@ -67,7 +67,7 @@ def say_guessed(encoding: str, text: str) -> str:
 
 
 def _count_wrong(data: bytes, encoding: str) -> float:
-    """The share of the signs beyond ASCII that would be odd where they are."""
+    """The share of the non-ASCII characters that would be unusual in their places."""
     text = f" {data.decode(encoding, 'replace')} "
     places = [found.start() for found in islice(_BEYOND_ASCII.finditer(text), _LOOKED_AT)]
     odd = [_is_odd(text[max(0, place - 2) : place], text[place], text[place + 1 : place + 3]) for place in places]
@@ -81,7 +81,7 @@ def _is_odd(before: str, sign: str, after: str) -> bool:
     if category(sign) in {"Sm", "Sk", "Lm"}:
         return any(each.isalpha() or not each.isascii() for each in (last, next_))
     if sign.isalpha():
-        # No Western language writes words of such letters alone; Cyrillic and Greek look so in the wrong encoding.
+        # No Western language has words of only such letters, but Cyrillic and Greek look like this in the wrong encoding.
         return (sign.isupper() and last.islower()) or sum(map(_is_accented, before + after)) > 2
     return last.isalpha() and next_.isalpha() and sign not in _IN_WORDS
 
@@ -91,9 +91,9 @@ def _is_accented(sign: str) -> bool:
 
 
 def decode_text(data: bytes) -> tuple[str, str]:
-    """The text without its mark, and a warning where its encoding is a guess, else "".
+    """The text without its byte order mark, and a warning if its encoding is a guess, otherwise "".
 
-    UTF-8, and UTF-16 with a mark; what is neither is read as Windows-1252 or Mac Roman where that is clear. Raises
+    It reads UTF-8, and UTF-16 with a mark; other text is read as Windows-1252 or Mac Roman if that is clear. Raises
     ``InputRefused``.
     """
     for mark, encoding in MARKS:
@@ -121,13 +121,13 @@ def _decode(data: bytes, encoding: str) -> str:
 
 
 class Folded(NamedTuple):
-    """A text in which each line end is one character. ``places`` are those that were two, counted in this text."""
+    """A text in which each line end is one character. ``places`` are the positions, in this text, of those that were two."""
 
     text: str
     places: list[int]
 
     def find(self, place: int) -> int:
-        """Where a place of the text as it was is in this one. Between the two characters of a line end is before it."""
+        """The position in this text of a position in the original. One between the two characters of a line end is before it."""
         # Each of the line ends before it has lost a character.
         lost = bisect_left(range(len(self.places)), place, key=lambda number: self.places[number] + number)
         return place - lost
@@ -144,7 +144,7 @@ def fold(text: str) -> Folded:
 
 
 def unfold(text: str, places: Sequence[int]) -> str | None:
-    """The text as it was; ``None`` where there is no line end at one of the places."""
+    """The original text; ``None`` if there is no line end at one of the places."""
     pieces, before = [], 0
     for place in places:
         if not before <= place < len(text) or text[place] != PLAIN:
@@ -155,7 +155,7 @@ def unfold(text: str, places: Sequence[int]) -> str | None:
 
 
 def find_unfolded(place: int, places: Sequence[int]) -> int:
-    """Where a place of the folded text is in the text as it was."""
+    """The position in the original text of a position in the folded text."""
     return place + bisect_left(places, place)
 
 
@@ -184,7 +184,7 @@ def read_csv(lines: Iterable[str], *, delimiter: str = ",", strict: bool = True)
 
 
 def find_delimiter(text: str, *, among: str = DELIMITERS, rate: Callable[[list[str]], Any] = len) -> str:
-    """The sign between the columns of ``text``: the one whose cells of the first row ``rate`` finds best, of several the first."""
+    """The separator of the columns of ``text``: the one for which ``rate`` rates the first row best; in a tie, the first."""
 
     def rate_first_row(delimiter: str) -> Any:
         lines = StringIO(text[:_LONGEST_HEAD], newline="")
@@ -197,12 +197,12 @@ def find_delimiter(text: str, *, among: str = DELIMITERS, rate: Callable[[list[s
 
 
 def find_other_format(start: bytes) -> str:
-    """What a file is that begins so, where that is no text; "" where nothing is known against it."""
+    """The format of a file with this beginning, if it is not text; "" if it may be text."""
     return next((kind for sign, kind in _OTHER_FORMATS.items() if start.startswith(sign)), "")
 
 
 def explain_width(cells: int, width: int) -> tuple[str, str]:
-    """What was found and what is expected, where a row has not as many cells as there are headings."""
+    """What was found and what is expected, for a row with the wrong number of cells."""
     if width == 1:
         expected = "one, as in the first line, or names of all columns there, separated by commas"
     else:
@@ -222,39 +222,39 @@ def explain_error(error: CsvError) -> tuple[str, str]:
     return f"something that is not CSV ({error})", expected
 
 
-# What covers a name in a masked text, and what is in the place of the rest of it (redacting.py).
+# The characters that cover a name in a masked text, and those that replace the rest of it (redacting.py).
 BLOCK, FILLER = "█", "\u2060"
-# Arabic to Tibetan, where a joiner between two letters is spelling, not hiding. The Arabic letter mark is no letter.
+# Arabic to Tibetan, where a joiner between two letters is part of the spelling. The Arabic letter mark is not a letter.
 _JOINED = "[\u0590-\u061b\u061d-\u0fff]"
 HIDDEN = re.compile(
-    # Controls other than tab and line breaks, soft hyphen, fillers that look like nothing, direction marks.
+    # Controls other than tab and line breaks, soft hyphen, blank fillers, direction marks.
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
-    # Line and paragraph separators stay, as line breaks; embeddings, isolates and invisible operators go.
+    # Line and paragraph separators stay, as line breaks; embeddings, isolates and invisible operators are included.
     "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
     f"|[\u200c\u200d](?!{_JOINED})|(?<!{_JOINED})[\u200c\u200d]"
 )
-# What makes one picture of two characters, and how a sign is drawn: seen, though only with its neighbours.
+# Characters that join two into one picture, or choose how a sign is drawn; they are visible only with their neighbours.
 _OF_PICTURES = frozenset("\u200d\ufe0e\ufe0f")
 
 
 def mark_unseen(html: str) -> str:
-    """Text that is escaped, or HTML whose attributes hold none of it, with a badge round each hidden character.
+    """Escaped text, or HTML whose attributes contain none of the text, with a badge around each hidden character.
 
-    The characters stay where they are, so that what a browser reads out of the page is the text to the character.
+    The characters stay where they are, so that the text that a browser reads from the page is exact.
     """
     return HIDDEN.sub(_write_badge, html)
 
 
 def drop_unseen(name: str) -> str:
-    """A name or a title without hidden characters; the sign of a lost character where nothing else is in it."""
+    """A name or a title without hidden characters; the replacement character if nothing else is left."""
     if not HIDDEN.search(name):
         return name
     return HIDDEN.sub(lambda found: found[0] if _is_of_picture(found) else "", name) or "\ufffd"
 
 
 def _is_of_picture(found: re.Match[str]) -> bool:
-    """Whether it joins or draws what is seen, as in emoji."""
+    """Whether it is part of a visible picture, as in emoji."""
     before = found.string[found.start() - 1 : found.start()]
     return (
         found[0] in _OF_PICTURES and bool(before) and (unicodedata.category(before) == "So" or before in "\ufe0f#*‼⁉↔")
@@ -262,7 +262,7 @@ def _is_of_picture(found: re.Match[str]) -> bool:
 
 
 def _is_of_block(found: re.Match[str]) -> bool:
-    """Whether it belongs to what covers a name."""
+    """Whether it belongs to the cover of a name."""
     return found[0] == FILLER and found.string[: found.start()].rstrip(FILLER).endswith(BLOCK)
 
 

@@ -1,8 +1,8 @@
 """Separate a model's reasoning from its answer where a server returns both as one text.
 
-Most servers return reasoning in a field of its own. Where one does not, the reasoning is in the answer, between marks
-that differ by model. The forms below are those that makers of models and of inference servers document. Reasoning is never
-read as an answer: where its marks are incomplete, everything that may be reasoning is left out.
+Most servers return reasoning in a field of its own. Where one does not, the reasoning is in the answer, between marks that
+differ by model. The forms below are those that makers of models and of inference servers document. Reasoning is never read as
+an answer: if its marks are incomplete, everything that may be reasoning is left out.
 
 Every step takes time linear in the length of the text.
 """
@@ -14,7 +14,7 @@ from enum import Enum, auto
 from itertools import groupby
 from operator import itemgetter
 
-# <think>, <thinking>, <thought>, <seed:think> and the like end one another; every other tag ends only its own kind.
+# <think>, <thinking>, <thought>, <seed:think> and similar tags end one another; every other tag ends only its own kind.
 _TAGS = (
     r"think(?:ing)?|thoughts?|thought_process|antthinking|reason(?:ing)?|scratch_?pad|reflections?|analysis|rationale"
     r"|(?:inner|internal)_?monologue|chain_of_thought|cot"
@@ -89,8 +89,8 @@ _NAMED_AFTER = re.compile(r" (?:tags?|tokens?|markers?|marks?|elements?|blocks?|
 def drop_thinking(text: str) -> tuple[str, bool]:
     """The answer without the model's reasoning, and whether the reasoning never ends.
 
-    An end without a beginning ends reasoning that began in the chat template: everything before it goes. A mark that is
-    quoted, or called a tag, is only mentioned.
+    An end without a beginning ends reasoning that began in the chat template, so everything before it is dropped. A mark that
+    is quoted, or called a tag, is only mentioned.
     """
     kept, _, is_unfinished = _find_answer(text)
     return "".join([text[start:end] for start, end in kept]), is_unfinished
@@ -99,7 +99,7 @@ def drop_thinking(text: str) -> tuple[str, bool]:
 def split_thinking(text: str) -> list[tuple[bool, str]]:
     """The pieces of a text that begins with reasoning, in order, each with whether it is reasoning; the marks are left out.
 
-    A text that begins otherwise is one piece: marks further on may be what it is about. So is one that begins with words
+    A text that begins differently is one piece, because later marks may be its subject. So is a text that begins with words
     that announce reasoning and never announces an answer.
     """
     kept, marks, is_unfinished = _find_answer(text)
@@ -133,7 +133,7 @@ def _find_answer(text: str) -> tuple[list[_Span], list[_Span], bool]:
         begin = mark.start()
         kind, role = _read_mark(mark)
         if role is _Role.ANSWER_FOLLOWS:
-            # All before the first answer is none. A second one must not replace the first.
+            # Nothing before the first answer is an answer. A second one must not replace the first.
             if not is_final:
                 kept.clear()
             elif thinking is None:
@@ -186,7 +186,7 @@ def _is_mention(text: str, mark: re.Match[str]) -> bool:
 
 
 def _read_mark(mark: re.Match[str]) -> tuple[str, _Role]:
-    """What kind of reasoning a mark belongs to, and what it does."""
+    """The kind of reasoning to which a mark belongs, and its effect."""
     if tag := mark["tag"]:
         kind = "think" if "th" in tag[:5].lower() else tag.lower()
         return kind, _Role.ENDS if mark["tag_ends"] else _Role.BEGINS

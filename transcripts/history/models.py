@@ -1,4 +1,4 @@
-"""What is written again: each wording is a row with the next number, and no row is written over."""
+"""Texts with numbered wordings: each wording is a row with the next number, and no row is overwritten."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from transcripts.ui.typed_text import MAX_REASON
 
 
 class WrittenMeanwhile(Refused):
-    """Somebody else wrote a number; ``latest`` is the one that counts now."""
+    """Somebody else wrote a newer number; ``latest`` is the one that counts now."""
 
     def __init__(self, latest: Numbered) -> None:
         super().__init__(
@@ -25,7 +25,7 @@ class WrittenMeanwhile(Refused):
 
 
 class NothingChanged(Refused):
-    """What was written is what ``latest`` says."""
+    """The new wording is the same as ``latest``."""
 
     def __init__(self, latest: Numbered) -> None:
         sentence = f"This says the same as {latest}, so nothing was stored. Change it, or leave it as it is."
@@ -34,11 +34,11 @@ class NothingChanged(Refused):
 
 
 class Numbered(models.Model):
-    """One wording of many, the latest of which counts.
+    """One numbered wording; the latest counts.
 
-    A model says which of its fields name one history (``within``; the row that the first points to is locked while a number is
-    given), what is compared (``wording``), which input a refusal of it belongs to (``place``), and what is recorded (``event``).
-    One whose numbers need no reason has ``reason = None`` and no such column.
+    A model declares which of its fields identify one history (``within``; the row to which the first refers is locked while a
+    number is assigned), which fields are compared (``wording``), the input to which a refusal belongs (``place``), and the
+    recorded event (``event``). If its numbers need no reason, it has ``reason = None`` and no such column.
     """
 
     number = models.PositiveIntegerField(help_text="Its number, from 1; the latest is the one that counts.")
@@ -53,11 +53,11 @@ class Numbered(models.Model):
     wording: ClassVar[tuple[str, ...]] = ("sha256",)
     place: ClassVar[str] = "name"
     event: ClassVar[str]
-    # What the columns begin with that say who and when.
+    # The beginning of the names of the columns for author and time.
     signed: ClassVar[str] = "written"
-    # Whether a writer who saw no number means a new name, rather than that she is late.
+    # Whether a writer who saw no number wants a new name, as opposed to being late.
     is_named_by_writer: ClassVar[bool] = False
-    # The first number that needs a reason; None: none does.
+    # The first number that needs a reason; None if none does.
     reason_from: ClassVar[int | None] = 2
 
     class Meta:
@@ -65,7 +65,7 @@ class Numbered(models.Model):
 
     @property
     def writer(self) -> str:
-        """Who wrote it, by name."""
+        """The name of its author."""
         name: str = getattr(self, f"{self.signed}_by_name", "")
         return name or (getattr(self, f"{self.signed}_by") or trail.SYSTEM).get_username()
 
@@ -75,29 +75,29 @@ class Numbered(models.Model):
         return trail.study_stream(self.study_id)  # type: ignore[attr-defined]
 
     def describe(self, latest: Self | None) -> dict[str, Any]:
-        """What its event says; ``latest`` is the number before."""
+        """The details of its event; ``latest`` is the previous number."""
         raise NotImplementedError
 
     def says_the_same(self, latest: Self) -> bool:
-        """Whether it differs from ``latest`` in nothing."""
+        """Whether its wording is the same as that of ``latest``."""
         return all(getattr(self, field) == getattr(latest, field) for field in self.wording)
 
     def supersede(self, latest: Self) -> None:
-        """What becomes of ``latest`` before this is stored: it stays as it is, unless a model says otherwise."""
+        """Change ``latest`` before this is stored; by default it stays as it is."""
 
     @transaction.atomic
     def write(self, *, by: trail.Actor, based_on: int | None) -> Self:
         """Store this as the next number, with one event.
 
-        ``based_on``: the latest number that ``by`` saw, 0 for none; None: nobody looked, as with commands. Raises ``Refused``,
-        of which ``WrittenMeanwhile`` and ``NothingChanged``.
+        ``based_on``: the latest number that ``by`` saw, 0 for none; None if nobody looked, as with commands. Raises
+        ``Refused``, of which ``WrittenMeanwhile`` and ``NothingChanged``.
         """
         return self.store_after(self.find_latest(based_on), by=by)
 
     def find_latest(self, based_on: int | None) -> Self | None:
-        """The number that counts now, locked until the transaction ends. Raises ``Refused`` where it is not what it is based on."""
+        """The number that counts now, locked until the transaction ends. Raises ``Refused`` if this is not based on it."""
         owner = getattr(self, self.within[0])
-        # Of every row, also those that a manager leaves out.
+        # All rows, including those that a manager leaves out.
         type(owner)._base_manager.select_for_update(no_key=True).get(pk=owner.pk)  # noqa: SLF001
         same = {field: getattr(self, field.partition("__")[0]) for field in self.within}
         latest = type(self)._base_manager.filter(**same).order_by("-number").first()  # noqa: SLF001
@@ -119,7 +119,7 @@ class Numbered(models.Model):
         return self
 
     def save_after(self, latest: Self | None, *, by: trail.Actor) -> None:
-        """As ``store_after``, for an act that records an event of its own."""
+        """As ``store_after``, for an act that records its own event."""
         if latest is not None and self.says_the_same(latest):
             raise NothingChanged(latest)
         self.number = latest.number + 1 if latest else 1
@@ -137,7 +137,7 @@ class Numbered(models.Model):
         self.save(force_insert=True)
 
     def _sign(self, by: trail.Actor) -> None:
-        """Say who writes it, in those columns that it has; the name stays when the account goes."""
+        """Set the author in the existing columns; the name stays if the account is removed."""
         person = by if isinstance(by, User) else None
         signature = {"at": timezone.now(), "by": person, "by_name": by.get_username()[:200]}
         columns = {field.name for field in self._meta.fields}

@@ -1,4 +1,4 @@
-"""The page that writes the first number of what is written again under a name, or its next."""
+"""The page for writing the first or the next number of a numbered text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transcripts.ui.forms import NumberField, at_form, list_clashes, post_again
 
 
 class NumberPage(NamedTuple):
-    """What is particular to one history: the words of its page, the address of its list by name, and its style sheet.
+    """The parts that differ between histories: the words of the page, the name of the list's address, and the style sheet.
 
     ``initial`` fills the form from the latest number; ``write`` carries out the act, with the latest number or None.
     """
@@ -37,8 +37,8 @@ class NumberPage(NamedTuple):
 def write_number(
     request: StudyRequest, page: NumberPage, kind: type[NextForm], latest: Any = None, *, notes: Iterable[str] = ()
 ) -> HttpResponse:
-    """Show the form of the first number, or of the one after ``latest``, or store it. Who is late keeps what she entered and
-    goes on from what was written meanwhile."""
+    """Show the form for the first number, or for the one after ``latest``, or store it. A person who is late keeps her input and
+    continues from the newer number."""
     initial = page.initial(latest) if latest else None
     form = kind(request.POST if request.method == "POST" else None, initial=initial)
     if form.is_valid():
@@ -52,8 +52,8 @@ def write_number(
 
 
 class NextForm(forms.Form):
-    """A form whose act stores the next number. ``based_on`` is the latest that the page showed, 0 for none; ``latest`` is what
-    somebody wrote after it."""
+    """A form whose act stores the next number. ``based_on`` is the latest that the page showed, 0 for none; ``latest`` is the
+    number that somebody wrote after it."""
 
     based_on = NumberField(min_value=0, required=False, initial=0)
 
@@ -64,13 +64,13 @@ class NextForm(forms.Form):
 
     @property
     def status(self) -> int:
-        """Of the page that shows it."""
+        """The HTTP status of the page that shows it."""
         return 409 if self.latest else 422 if self.errors else 200
 
 
 @contextmanager
 def at_next(form: NextForm, field: str | None = None) -> Iterator[None]:
-    """As ``at_form``. Who is late keeps what she entered, and goes on from what was written meanwhile."""
+    """As ``at_form``. A person who is late keeps her input, and continues from the newer number."""
     with at_form(form, field):
         try:
             yield

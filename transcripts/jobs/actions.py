@@ -1,6 +1,6 @@
-"""Starting, cancelling and continuing jobs, clearing away what they leave, and one run of a job in a worker.
+"""Starting, cancelling and continuing jobs, removing their remains, and running a job in a worker.
 
-A run may be killed at any moment: another continues, and the two never store together.
+A run may be killed at any moment. Another run then continues, and two runs never store at the same time.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def start_job(
     check_only: bool = False,
     options: Mapping[str, object] | None = None,
 ) -> ImportJob:
-    """Take over uploaded files and leave them to a worker. Raises ``Refused``.
+    """Store uploaded files and leave them to a worker. Raises ``Refused``.
 
     The files are stored in many short transactions, so that others can write meanwhile.
     """
@@ -95,21 +95,21 @@ def start_job(
 
 
 def _refuse_without_room(size: int) -> None:
-    """Raise ``Refused`` where SQLite's disk would be full before files of this size are imported: nobody could save then.
+    """Raise ``Refused`` if importing files of this size would fill SQLite's disk, because then nobody could save.
 
-    The files, the rows and the log of both are there at one time. How full the disk of a database server is, is not known here.
+    The files, the rows and the log of both exist at the same time. The free space of a database server is not known here.
     """
     free, needed = find_room(), ROOM_PER_BYTE * size + ROOM_FOR_PEOPLE
     if size and free is not None and free < needed:
         raise Refused(
-            f"There is too little room on the disk of the database: {math.ceil(needed / 1e6):,} MB are needed to import "
+            f"There is too little space on the disk of the database: {math.ceil(needed / 1e6):,} MB are needed to import "
             f"{math.ceil(size / 1e6):,} MB, and {free // 1_000_000:,} MB are free. Nothing was stored. Ask the person who runs the "
             "site to make room, or import less at a time."
         )
 
 
 def find_room() -> int | None:
-    """How many bytes are free on the disk of a database that is a file; ``None`` for others."""
+    """The free bytes on the disk of a database that is a file; ``None`` for others."""
     place = Path(str(connection.settings_dict["NAME"]))
     return shutil.disk_usage(place.parent).free if connection.vendor == "sqlite" and place.is_file() else None
 
@@ -118,7 +118,7 @@ def find_room() -> int | None:
 def import_checked(
     *, job: ImportJob, by: User, choices: Mapping[str, object] | None = None, check_again: bool = False
 ) -> None:
-    """Import the files of a job that were only checked until now, with what was chosen since; or only check them again with it.
+    """Import the checked files of a job, with the choices made since, or only check them again with these.
 
     Raises ``Refused``.
     """
@@ -130,7 +130,7 @@ def import_checked(
 
 @transaction.atomic
 def cancel_job(*, job: ImportJob, by: User) -> None:
-    """Stop a job; nothing of it stays. Raises ``Refused`` when it has ended."""
+    """Cancel a job; nothing of it is kept. Raises ``Refused`` if it has ended."""
     if not _end(job, State.CANCELLED, ImportJob.OPEN, problem=f"Cancelled by {by.get_username()}. Nothing was stored."):
         raise Refused("This has ended already. Reload the page to see how.")
     _record(job, "cancelled", by=by)
@@ -138,12 +138,12 @@ def cancel_job(*, job: ImportJob, by: User) -> None:
 
 @transaction.atomic
 def record_taking(*, job: ImportJob, by: User) -> None:
-    """Record that somebody downloads the file that a job made."""
+    """Record the download of a job's file."""
     _record(job, "taken", by=by, sha256=job.outcome["file"]["sha256"])
 
 
 def delete_result(*, job: ImportJob, by: User) -> None:
-    """Delete the file that a job made before it expires. Raises ``Refused`` when it is gone."""
+    """Delete a job's file before it expires. Raises ``Refused`` if it is gone."""
     now = timezone.now()
     with transaction.atomic():
         if not ImportJob.objects.filter(pk=job.pk, expires_at__gt=now).update(expires_at=now, result_size=0):
@@ -153,8 +153,8 @@ def delete_result(*, job: ImportJob, by: User) -> None:
 
 
 def clear_jobs() -> None:
-    """Give up uploads that broke off and checks that nobody imports, and delete the files of ended jobs, and those that
-    have expired. Safe to repeat."""
+    """Give up interrupted uploads and checks that nobody imports, and delete the files of ended jobs, and expired files. Safe to
+    repeat."""
     now = timezone.now()
     for state, late, problem in (
         (State.UPLOADING, UPLOAD_LOST_AFTER, "The upload broke off. Nothing was stored; upload the files again."),
@@ -173,7 +173,7 @@ def clear_jobs() -> None:
 
 
 def delete_files(job: ImportJob) -> None:
-    """Delete what was uploaded for a job that has ended."""
+    """Delete the uploaded files of a job that has ended."""
     while ids := list(UploadPart.objects.filter(job=job).values_list("pk", flat=True)[:4]):
         with _short_transaction():
             UploadPart.objects.filter(pk__in=ids).delete()
@@ -211,15 +211,15 @@ def _short_transaction() -> Iterator[None]:
 logger = logging.getLogger(__name__)
 
 BEAT_SECONDS = SILENT_AFTER.total_seconds() / 6
-# How soon it writes the progress of a run within a transaction.
+# How soon the progress of a run within a transaction is written.
 PULSE_SECONDS = 1.0
 MAX_LOST_RUNS = 4
-# Each may take half a gigabyte. Others wait for the next sweep.
+# Each may take half a gigabyte. Other jobs wait for the next sweep.
 RUNS_AT_ONCE = 2
 
 
 def run_job(job_id: int, *, should_pause: Callable[[], bool] = lambda: False) -> None:
-    """Carry out a job, unless another run has it or it has ended."""
+    """Run a job, unless another run has it or it has ended."""
     run = _take(job_id, should_pause)
     if run is None:
         return
@@ -239,7 +239,7 @@ def run_job(job_id: int, *, should_pause: Callable[[], bool] = lambda: False) ->
 
 
 def _take(job_id: int, should_pause: Callable[[], bool]) -> JobRun | None:
-    """Take a job that waits, or whose run was killed; ``None`` when there is nothing to take."""
+    """Take a waiting job, or one whose run was killed; ``None`` if there is none."""
     now = timezone.now()
     runner = uuid.uuid4().hex
     alive = ImportJob.objects.filter(state=State.RUNNING, touched_at__gte=now - SILENT_AFTER)
@@ -249,7 +249,7 @@ def _take(job_id: int, should_pause: Callable[[], bool]) -> JobRun | None:
         ImportJob.objects.filter(pk=job_id)
         .filter(is_free(now))
         .update(
-            # A run that paused has set its job to wait, and is not counted.
+            # A paused run has set its job to waiting, and is not counted.
             lost_runs=Case(
                 When(state=State.RUNNING, then=F("lost_runs") + 1),
                 default=F("lost_runs"),
@@ -262,7 +262,7 @@ def _take(job_id: int, should_pause: Callable[[], bool]) -> JobRun | None:
     )
     if not taken:
         return None
-    # Several may have come at the same moment: the latest of them give way.
+    # If several start at the same moment, the latest give way.
     if alive.filter(pk__lt=job_id).count() >= RUNS_AT_ONCE:
         ImportJob.objects.filter(pk=job_id, runner=runner).update(state=State.WAITING, runner="")
         return None
@@ -277,8 +277,8 @@ def _carry_out(run: JobRun) -> None:
     try:
         if job.lost_runs > MAX_LOST_RUNS:
             raise Refused(
-                f"The worker died {job.lost_runs} times in a row over this {kind.noun}, and it was given up. Nothing was stored. "
-                "Perhaps the worker has too little memory: import files in parts."
+                f"The worker died {job.lost_runs} times in a row during this {kind.noun}, so it was given up. Nothing was stored. "
+                "The worker may have too little memory: import the files in parts."
             )
         if role is None or kind.permission(job) not in role.permissions or not job.asked_by.is_active:
             raise Refused(f"{job.asked_by_name} may no longer start this {kind.noun}. Nothing was stored.")
@@ -287,7 +287,7 @@ def _carry_out(run: JobRun) -> None:
         with transaction.atomic():
             run.fail(State.REFUSED, str(error))
     except (JobStopped, JobPaused, OperationalError, InterfaceError):
-        # A database that is away comes back, and the job is then taken again like that of a killed run.
+        # When an unavailable database is back, the job is taken again like that of a killed run.
         raise
     except Exception:
         logger.exception("Import %s failed", job.pk)
@@ -301,7 +301,7 @@ def _carry_out(run: JobRun) -> None:
 
 @contextmanager
 def _show_life(run: JobRun) -> Iterator[None]:
-    """Show that the run is alive while files are read, by a thread with a connection of its own."""
+    """Show that the run is alive while files are read, by a thread with a separate connection."""
     over = threading.Event()
 
     def beat() -> None:

@@ -1,4 +1,4 @@
-"""Imports and exports that a worker carries out, because they would keep people at the desk waiting."""
+"""Imports and exports that a worker runs, because they would make people at the desk wait."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from transcripts.studies.models import Study
 
 
 class ImportJob(models.Model):
-    """What a worker is to do, and how far it is: as a rule, read files that somebody uploaded, which are in ``UploadPart``.
+    """A task for a worker and its progress: usually, reading uploaded files, which are in ``UploadPart``.
 
-    ``files`` lists their names and sizes, ``options`` is what the person chose besides, and ``outcome`` is the report;
-    what the latter two hold depends on ``kind`` (kinds.py). A file that a job makes is in ``ResultPart`` until it expires.
+    ``files`` lists their names and sizes, ``options`` has the person's other choices, and ``outcome`` is the report; the
+    content of the latter two depends on ``kind`` (runs.py). A file that a job makes is in ``ResultPart`` until it expires.
     """
 
     class State(models.TextChoices):
@@ -29,14 +29,14 @@ class ImportJob(models.Model):
         FAILED = "failed", "Failed"
         CANCELLED = "cancelled", "Cancelled"
 
-    # Each can still become another state. Their files are kept.
+    # States that can still change. The files of these jobs are kept.
     OPEN: ClassVar = (State.UPLOADING, State.WAITING, State.RUNNING, State.CHECKED)
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="import_jobs")
     kind = models.CharField(max_length=40)
     files = models.JSONField(default=list)
     options = models.JSONField(default=dict)
-    # Say what would come in, and store nothing.
+    # Report what would be imported, and store nothing.
     check_only = models.BooleanField()
     asked_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="import_jobs")
     asked_by_name = models.CharField(max_length=200)
@@ -44,11 +44,11 @@ class ImportJob(models.Model):
     state = models.CharField(
         max_length=10, choices=State.choices, default=State.UPLOADING, help_text="State of the job."
     )
-    # Of the run that has the job now. A run whose token is here no more stores nothing.
+    # The token of the run that has the job now. A run with another token stores nothing.
     runner = models.CharField(max_length=32, blank=True)
-    # The last sign of life, of the upload or of the run.
+    # The last heartbeat of the upload or of the run.
     touched_at = models.DateTimeField()
-    # Runs in a row that died before they got any further.
+    # Consecutive runs that died without progress.
     lost_runs = models.PositiveSmallIntegerField(default=0)
     stage = models.CharField(max_length=100, blank=True)
     done = models.PositiveBigIntegerField(default=0, help_text="How much is done so far.")
@@ -56,7 +56,7 @@ class ImportJob(models.Model):
     outcome = models.JSONField(default=dict)
     problem = models.TextField(blank=True, help_text="Why it was refused, or failed; else empty.")
     ended_at = models.DateTimeField(null=True, blank=True)
-    # Of the file that it made: its bytes, and how long it is kept. What it is called is in ``outcome["file"]``.
+    # The size of the file that it made, and how long it is kept. Its name is in ``outcome["file"]``.
     result_size = models.PositiveBigIntegerField(
         default=0, help_text="Bytes of the file that it wrote; 0: there is none."
     )
@@ -83,13 +83,13 @@ class ImportJob(models.Model):
         return reverse("jobs:job", args=[self.study.slug, self.pk])
 
     def is_closed_to(self, person_id: int) -> bool:
-        """Whether its files come in masked, and somebody else brought them: their names, what was found in them, and why they
-        were refused would tell the person what is sealed."""
+        """Whether its files are imported masked and belong to somebody else: their names, their contents, and the reasons for a
+        refusal would reveal what is sealed."""
         return bool(self.options.get("mask")) and self.asked_by_id != person_id
 
     @property
     def is_open(self) -> bool:
-        """Whether it can still become another state."""
+        """Whether its state can still change."""
         return self.state in self.OPEN
 
     @property

@@ -1,4 +1,4 @@
-"""What a worker can carry out, what is read of jobs, and a run of a job as the function of its kind sees it."""
+"""The kinds of jobs, queries about jobs, and the object by which the function of a kind reads files and reports progress."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from transcripts.studies.roles import Permission, Role
 
 # A run shows that it is alive every ten seconds.
 SILENT_AFTER = datetime.timedelta(seconds=60)
-# A worker looks every five seconds, so a job that waits longer waits for a worker, or for others to be finished.
+# A worker checks every five seconds, so a job that waits longer has no worker, or waits for other jobs.
 LONG_WAIT = datetime.timedelta(seconds=30)
 RECENT = 10
 TELL_SECONDS = 1.0
 PART_BYTES = 1 << 20
-# The files that jobs have made are kept so long, and a study's together take at most so much room in the database.
+# The files that jobs have made are kept this long, and those of a study may take this much space in the database.
 RESULT_KEPT = datetime.timedelta(days=7)
 MAX_RESULT_BYTES = 1 << 30
 State = ImportJob.State
 
 
 def is_free(now: datetime.datetime) -> Q:
-    """Jobs that a run may take: those that wait, and those whose run was killed."""
+    """A condition on jobs that a run may take: they are waiting, or their run was killed."""
     return Q(state=ImportJob.State.WAITING) | Q(state=ImportJob.State.RUNNING, touched_at__lt=now - SILENT_AFTER)
 
 
@@ -57,12 +57,12 @@ def list_recent_jobs(study: Study, kind: str, user: User) -> list[ImportJob]:
 
 
 def name_masked_files(job: ImportJob) -> list[dict[str, object]]:
-    """The files of a job under names that tell nothing."""
+    """Give the files of a job names that reveal nothing."""
     return [{**file, "name": f"Masked file {number}"} for number, file in enumerate(job.files, 1)]
 
 
 def cover(job: ImportJob, user: User) -> None:
-    """Take from a job, as it is shown, what is closed to a person. It is not to be saved afterwards."""
+    """Remove what is closed to a person from a job for display. The object must not be saved afterwards."""
     if not job.is_closed_to(user.pk):
         return
     job.files, job.outcome = name_masked_files(job), {}
@@ -73,7 +73,7 @@ def cover(job: ImportJob, user: User) -> None:
 
 
 def list_own_files(study: Study, user: User) -> list[ImportJob]:
-    """The last jobs that were to make a file for a person in a study, newest first."""
+    """The last jobs that make files for a person in a study, newest first."""
     jobs = ImportJob.objects.filter(study=study, asked_by=user, files=[])
     return list(jobs.select_related("study")[:RECENT])
 
@@ -103,28 +103,28 @@ def read_result(job: ImportJob) -> Iterator[bytes]:
 
 
 class JobStopped(Exception):
-    """The job is this run's no more: it was cancelled, or another run has it. What this run has stored is to be removed."""
+    """The job no longer belongs to this run: it was cancelled, or another run has it. What this run has stored must be removed."""
 
 
 class JobPaused(Exception):
-    """The worker has to end. What is stored stays, and the next run goes on from there."""
+    """The worker has to end. What is stored stays, and the next run continues from there."""
 
 
 class JobRun:
-    """What a run reads, and how it reports its progress. Each run has a token; see ``ImportJob.runner``."""
+    """A run: its files, and its progress reports. Each run has a token; see ``ImportJob.runner``."""
 
     def __init__(self, job: ImportJob, *, should_pause: Callable[[], bool] = lambda: False) -> None:
         self.job = job
         self.should_pause = should_pause
-        # Set while a thread shows that the run is alive, and by that thread when the job is this run's no more.
+        # Set while a thread shows that the run is alive, and by that thread when the job no longer belongs to this run.
         self.has_pulse = False
-        # Set while rows are read one after the other: SQLite lets a connection that does so not write.
+        # Set while rows are read one after the other, because SQLite does not allow such a connection to write.
         self.is_reading = False
         self.is_stopped = False
         self._untold: dict[str, object] = {}
         self._told_at = 0.0
         self._told = ""
-        # How far the run before this one came.
+        # The progress of the previous run.
         self._before = (job.stage, job.done)
 
     def read_files(self) -> list[tuple[str, bytes]]:
@@ -133,8 +133,7 @@ class JobRun:
 
     @contextmanager
     def unpack_files(self) -> Iterator[list[tuple[str, Path]]]:
-        """Names of the files, and paths where their contents lie within the block: for those that are too large to be held in
-        memory."""
+        """The names of the files, and paths of their contents within the block, for files that are too large for memory."""
         with tempfile.TemporaryDirectory(prefix="auditapp-import-") as folder:
             files = []
             for number, file in enumerate(self.job.files):
@@ -146,10 +145,10 @@ class JobRun:
             yield files
 
     def tell(self, stage: str, done: int = 0, total: int = 0) -> None:
-        """Say how far the run is; at most once a second is this written. Raises ``JobStopped`` or ``JobPaused``.
+        """Report the progress of the run; it is written at most once a second. Raises ``JobStopped`` or ``JobPaused``.
 
-        Within a transaction nobody would see it, and while rows are read it cannot be written: then the thread that shows
-        that the run is alive writes it.
+        Within a transaction nobody would see the progress, and while rows are read it cannot be written; then the thread that
+        shows that the run is alive writes it.
         """
         if self.should_pause():
             raise JobPaused
@@ -161,18 +160,18 @@ class JobRun:
         now = time.monotonic()
         if now - self._told_at < TELL_SECONDS and stage == self._told:
             return
-        # One that gets further than the run before it is not one of many that die at the same place.
+        # A run that gets further than the previous one does not count as dying at the same place.
         reset = {"lost_runs": 0} if stage == self._before[0] and done > self._before[1] else {}
         self._told_at, self._told = now, stage
         self._update(stage=stage, done=done, total=total, touched_at=timezone.now(), **reset)
 
     @property
     def has_untold(self) -> bool:
-        """Whether something was told that is not written yet."""
+        """Whether some progress has not been written yet."""
         return bool(self._untold)
 
     def beat(self) -> None:
-        """Show that the run is alive, and write what was told within a transaction. Raises ``JobStopped``."""
+        """Show that the run is alive, and write progress that was reported within a transaction. Raises ``JobStopped``."""
         untold, self._untold = self._untold, {}
         try:
             self._update(touched_at=timezone.now(), **untold)
@@ -181,10 +180,10 @@ class JobRun:
             raise
 
     def finish(self, outcome: dict[str, object], *, hides_files: bool = False) -> None:
-        """The files are checked, or what they hold is visible: part of the transaction that makes it so.
+        """Mark the files as checked, or their contents as visible; part of the transaction that does this.
 
-        ``hides_files``: the job no longer says what its files were called, nor what was chosen of them. Raises ``JobStopped``,
-        which takes that transaction back.
+        ``hides_files``: the job no longer has the names of its files, nor the choices for them. Raises ``JobStopped``, which
+        rolls that transaction back.
         """
         state = State.CHECKED if self.job.check_only else State.DONE
         hidden: dict[str, object] = {}
@@ -193,17 +192,17 @@ class JobRun:
         self._end(state, outcome=outcome, **hidden)
 
     def store_result(self, path: Path) -> None:
-        """Keep a file that the run has made, instead of what a run before this one left of it.
+        """Store a file that the run has made, in place of remains of an earlier run.
 
-        Raises ``Refused`` where the study has no room for it, ``JobStopped`` or ``JobPaused``.
+        Raises ``Refused`` if the study has no space for it, ``JobStopped`` or ``JobPaused``.
         """
         size = path.stat().st_size
         others = ImportJob.objects.filter(study=self.job.study_id, expires_at__gt=timezone.now())
         used = others.aggregate(sum=Sum("result_size"))["sum"] or 0
         if used + size > MAX_RESULT_BYTES:
             raise Refused(
-                f"The file has {filesizeformat(size)}, and the files that were made for this study take "
-                f"{filesizeformat(used)} of {filesizeformat(MAX_RESULT_BYTES)} already. Delete some on their pages, or wait: "
+                f"The file is {filesizeformat(size)}, and the files of this study already take up {filesizeformat(used)} "
+                f"of {filesizeformat(MAX_RESULT_BYTES)}. Delete some on their pages, or wait: "
                 f"each is deleted {RESULT_KEPT.days} days after it was made."
             )
         delete_results(self.job)
@@ -215,11 +214,11 @@ class JobRun:
                     ResultPart.objects.create(job=self.job, position=position, data=data)
 
     def finish_with_file(self, size: int, outcome: dict[str, object]) -> None:
-        """The file is stored: part of the transaction that records it. Raises ``JobStopped``."""
+        """Mark the job as done with its file; part of the transaction that records it. Raises ``JobStopped``."""
         self._end(State.DONE, outcome=outcome, result_size=size, expires_at=timezone.now() + RESULT_KEPT)
 
     def fail(self, state: str, problem: str) -> None:
-        """Nothing was stored, and why. Raises ``JobStopped``."""
+        """End the job with the reason why nothing was stored. Raises ``JobStopped``."""
         self._end(state, problem=problem)
 
     def pause(self) -> None:
@@ -252,11 +251,11 @@ class JobKind(NamedTuple):
     """One kind of job.
 
     ``run`` reads the files of a run, stores what they hold and calls ``JobRun.finish`` in the transaction that makes it
-    visible; where the job is only to be checked it stores nothing. Raises ``Refused``. ``template`` shows the
-    ``outcome`` of a job, ``page`` is the name of the address where one starts another. ``permission`` is what a person needs
-    for this job, whom ``is_own`` makes the only one to see it; ``check_taking`` raises ``Refused`` where she may no
-    longer take the file that it made. ``read_choices`` reads what she chose after a check; it is added to the options.
-    ``make_form`` makes a form of it, for the template and to refuse what cannot be chosen.
+    visible; where the job is only to be checked it stores nothing. Raises ``Refused``. ``template`` shows the ``outcome`` of a
+    job, ``page`` is the name of the address for starting another. ``permission`` is what a person needs for this job; with
+    ``is_own`` she is the only one who sees it. ``check_taking`` raises ``Refused`` if she may no longer download its file.
+    ``read_choices`` reads her choices after a check, which are added to the options. ``make_form`` makes their form, for the
+    template and to refuse invalid choices.
     """
 
     name: str
@@ -289,5 +288,5 @@ def find_kind(name: str) -> JobKind:
 
 
 def notify_workers(job_id: int) -> None:
-    """Tell workers of a job at once. Should that be lost, they find it within seconds all the same."""
+    """Notify workers of a job immediately. If the message is lost, they still find the job within seconds."""
     send(job_waiting, job_id=job_id)

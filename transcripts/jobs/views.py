@@ -24,7 +24,7 @@ MOVING = (ImportJob.State.UPLOADING, ImportJob.State.WAITING, ImportJob.State.RU
 @require_safe
 @study_view(Permission.VIEW)
 def show_job(request: StudyRequest, job_id: int) -> HttpResponse:
-    """How far it is, what was found in the files, what became of them, and the file that it made."""
+    """The progress of a job, the contents of its files, the result, and the file that it made."""
     job, kind = _get_job(request, job_id)
     form = kind.make_form(None, job.options) if kind.make_form else None
     return _render_job(request, job, kind, form)
@@ -48,7 +48,7 @@ def _render_job(request: StudyRequest, job: ImportJob, kind: JobKind, form: Form
 @require_POST
 @study_view(Permission.VIEW)
 def import_checked(request: StudyRequest, job_id: int) -> HttpResponse:
-    """Import what was only checked until now; with ``check`` in the form, check it again with what was chosen."""
+    """Import the checked files; with ``check`` in the form, check them again with the choices."""
     job, kind = _get_job(request, job_id)
     check_again = "check" in request.POST
     form = kind.make_form(request.POST, job.options) if kind.make_form else None
@@ -68,7 +68,7 @@ def import_checked(request: StudyRequest, job_id: int) -> HttpResponse:
 @require_POST
 @study_view(Permission.VIEW)
 def take_file(request: StudyRequest, job_id: int) -> HttpResponseBase:
-    """Send the file that a job made. A POST, for taking data out is recorded."""
+    """Send a job's file. It is a POST, because downloads are recorded."""
     job, kind = _get_job(request, job_id)
     with at_top(request):
         if not job.has_file:

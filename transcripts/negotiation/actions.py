@@ -45,10 +45,9 @@ def write_case_sheet(
 ) -> CaseSheet:
     """Write the case sheet of a thread, or its next number, which needs a ``reason``.
 
-    ``relevant`` and ``irrelevant``: [{"feature": identifier, "reason": why}]. ``intents``: what the interviewer meant her
-    turns to be, by their positions as text; without them those of the number before are kept. Both lists may be empty where there
-    are intents. ``based_on``: the latest number
-    that ``by`` saw, 0 where there was none. Raises ``Refused``.
+    ``relevant`` and ``irrelevant``: [{"feature": identifier, "reason": why}]. ``intents``: what the interviewer meant her turns
+    to be, by their positions as text; if they are not given, those of the previous number are kept. Both lists may be empty if
+    there are intents. ``based_on``: the latest number that ``by`` saw, 0 for none. Raises ``Refused``.
     """
     # One that is excluded is of the study all the same.
     if interview.owning_study_id != study.pk:
@@ -119,7 +118,7 @@ def pair_threads(
     by: trail.Actor,
     based_on: int | None = None,
 ) -> Pair:
-    """Pair two threads under a name. A pair that has the name already is replaced by this one, which needs a ``reason``.
+    """Pair two threads under a name. If a pair already has this name, the new pair replaces it and needs a ``reason``.
 
     ``expect``: "change" or "no_change". ``based_on``: the latest number of the name that ``by`` saw, 0 for a new name.
     Raises ``Refused``.
@@ -157,7 +156,7 @@ def _check_threads(study: Study, a: Interview, b: Interview) -> None:
 
 @transaction.atomic
 def withdraw_pair(*, pair: Pair, by: User) -> None:
-    """Withdraw a pair; its rows are kept. Raises ``Refused`` if it does not count any more."""
+    """Withdraw a pair; its rows are kept. Raises ``Refused`` if it no longer counts."""
     own = Pair.objects.select_for_update(no_key=True).get(pk=pair.pk)
     if own.withdrawn_at is not None:
         raise Refused(f"The pair “{own.name}” has already been withdrawn or replaced. Reload the list of pairs.")
@@ -168,10 +167,10 @@ def withdraw_pair(*, pair: Pair, by: User) -> None:
 
 
 def write_stance(*, stance: NormativeStance, by: User, based_on: int = 0) -> NormativeStance:
-    """Store a new normative stance, or the next number of one that is there.
+    """Store a new normative stance, or the next number of an existing one.
 
-    ``based_on``: the latest number that ``by`` saw, 0 for a name that is new. The next number needs a reason, and wording
-    that differs from the latest. Scores stay with the number under which they were given. Raises ``Refused``.
+    ``based_on``: the latest number that ``by`` saw, 0 for a new name. The next number needs a reason, and wording that differs
+    from the latest. Scores stay with the number under which they were given. Raises ``Refused``.
     """
     for name in ("name", *stance.wording):
         field: Any = NormativeStance._meta.get_field(name)
@@ -214,12 +213,12 @@ def put_score(
 ) -> Score:
     """Score a thread on ``criterion`` from 0 to 3, or determine something in it (1 yes, 0 no). Returns the active row.
 
-    Without a ``value`` it is not applicable, or unclear, which needs a ``note``; with one it needs ``evidence``: sentences of
-    the thread or of the threads before the turn that it hangs on. A determination "warranted" is of one of her own entries,
-    a coding of ``feature`` on ``turn``, and rests on nothing that comes after it; "updated" is of a ``turn`` of the interviewer
-    that she coded as a challenge. The same score with the same evidence is left as it is; another one supersedes it.
-    What the score before rested on goes along when its sentence was split or merged since.
-    Raises ``WrongPlace``, ``WrongInput``, ``NotOpen`` or ``UsedForAnother``.
+    Without a ``value``, the score is "not applicable" or "unclear" and needs a ``note``; with a value, it needs ``evidence``:
+    sentences of the thread, or of the thread from which it continues, up to that turn. The determination "warranted" is about
+    one of the person's own entries (a coding of ``feature`` on ``turn``) and must not rest on anything that comes after it;
+    "updated" is about a ``turn`` of the interviewer that she coded as a challenge. Giving the same score with the same evidence
+    again changes nothing; a different one supersedes it. Evidence of the previous score is kept even if its sentence has been
+    split or merged since. Raises ``WrongPlace``, ``WrongInput``, ``NotOpen`` or ``UsedForAnother``.
     """
     if stance.study_id != study.pk:
         raise WrongPlace("This normative stance is not part of this study.")
@@ -273,7 +272,7 @@ def _store(cells: Mapping[str, Any], evidence: Sequence[Evidence], *, before: Sc
 
 @transaction.atomic
 def withdraw_score(*, study: Study, score: Score, by: User) -> None:
-    """Withdraw one's own score; its row and its evidence stay. One that was withdrawn before is left as it is.
+    """Withdraw one's own score; its row and its evidence stay. A score that has already been withdrawn is left as it is.
 
     Raises ``WrongPlace``, ``NotYours`` or ``NotOpen``.
     """
@@ -294,11 +293,10 @@ def withdraw_score(*, study: Study, score: Score, by: User) -> None:
 
 @transaction.atomic
 def restore_score(*, study: Study, score: Score, by: User, idempotency_key: UUID) -> Score:
-    """Give an earlier score of one's own again, with its evidence: undo and redo. Returns the active row.
+    """Give one of one's own earlier scores again, with its evidence, for undo and redo. Returns the active row.
 
-    It is a new row, blind or assisted as of now. Evidence on a sentence that was split or merged since lies where its words
-    are now.
-    Raises ``NotYours`` and what ``put_score`` raises.
+    The row is new, and blind or assisted as of now. If a sentence of the evidence has been split or merged since, the evidence
+    is placed where its words are now. Raises ``NotYours`` and what ``put_score`` raises.
     """
     _check_own(study, score, by)
     evidence = score.evidence.select_related("sentence__turn__interview").order_by("pk")
@@ -318,7 +316,7 @@ def restore_score(*, study: Study, score: Score, by: User, idempotency_key: UUID
 
 
 def _check_open(study: Study, interview: Interview, by: User) -> None:
-    """The thread is one of the study that she may code now."""
+    """Check that the thread belongs to the study and that she may code it now."""
     found = find_interview(study, interview.pk, by.pk)
     if found is None:
         raise WrongPlace("This interview is not part of this study.")
@@ -334,7 +332,7 @@ def _check_own(study: Study, score: Score, by: User) -> None:
 
 
 def _check_place(interview: Interview, criterion: str, turn: Turn | None, feature: str, by: User) -> None:
-    """The criterion is one, and the turn and the feature are what it is about."""
+    """Check that the criterion exists, and that the turn and the feature fit it."""
     if criterion not in Criterion.values:
         raise WrongInput(
             f"There is no criterion {criterion!r}. Choose {', '.join(Criterion.values)}.", field="criterion"
@@ -382,7 +380,7 @@ def _check_value(criterion: str, value: int | None, *, note: str, evidence: Sequ
 
 
 def _check_evidence(interview: Interview, evidence: Sequence[Evidence], by: User, *, until: Turn | None) -> None:
-    """Each sentence is current, and of the thread or of what comes before it; with ``until`` not after that turn."""
+    """Check that each sentence is current and in the thread or in what precedes it; with ``until``, not after that turn."""
     if len(evidence) > MAX_EVIDENCE:
         raise WrongInput(
             f"This score names {len(evidence)} sentences; the limit is {MAX_EVIDENCE}. Name only those that decide it.",
@@ -435,7 +433,7 @@ def _store_evidence(score: Score, evidence: Sequence[Evidence]) -> list[RowChang
 
 
 def _follow_kept(evidence: Sequence[Evidence], before: Score | None) -> list[Evidence]:
-    """What the score before rested on goes to where it lies now."""
+    """Place the evidence of the previous score where its words are now."""
     retired = before.evidence.filter(sentence__retired_by__isnull=False) if before else ScoreEvidence.objects.none()
     was = {row.sentence_id: row.sentence for row in retired.select_related("sentence__turn__interview")}
     return join(
@@ -449,8 +447,9 @@ def _key(evidence: Evidence) -> tuple[int, int | None, int | None]:
 
 
 def _describe(score: Score) -> dict[str, object]:
-    """What the event says. People who have still to judge the thread may read the history, so neither what was given nor
-    for which entry is among it: the rows hold both."""
+    """The details of the event. People who have yet to judge the thread may read the history, so the details name neither the
+    value nor the entry; the rows have both.
+    """
     return {
         "stance": score.stance_id,
         "interview": score.interview_id,

@@ -1,4 +1,4 @@
-"""What people type about case sheets, pairs, stances and scores. What fits together is checked by the actions."""
+"""Forms for case sheets, pairs, stances and scores. The actions check whether the fields fit together."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from transcripts.ui.forms import NumberField, OnceForm, RowForm, make_text_field
 from transcripts.ui.typed_text import MAX_REASON
 
 MAX_TURNS = 300
-"""How many turns of an interviewer have a field; intents of later ones are left as they are."""
+"""The first turns of the interviewer, up to this number, have a field; the intents of later turns stay unchanged."""
 MAX_SHOWN = 80
 LISTED = [("", "Not listed"), ("relevant", "Relevant"), ("irrelevant", "Irrelevant")]
 
@@ -91,7 +91,7 @@ class CaseSheetForm(NextForm, RowForm):
         return [self[f"intent_{turn.position}"] for turn in self._turns]
 
     def read(self) -> dict[str, Any]:
-        """What ``write_case_sheet`` takes. Of a form that is valid."""
+        """The arguments for ``write_case_sheet``; the form must be valid."""
         data = self.cleaned_data
         lists: dict[str, list[dict[str, str]]] = {"relevant": [], "irrelevant": []}
         for number, feature in enumerate(self.features, 1):
@@ -153,7 +153,7 @@ class PairForm(RowForm):
 
 
 def _list_choices(threads: InterviewQuerySet, field: forms.ModelChoiceField) -> list[tuple[int, str]]:  # type: ignore[type-arg] # as above
-    """The threads by their names as people count: 2 before 10."""
+    """The threads by name, in natural order: 2 before 10."""
     named = [(each.pk, field.label_from_instance(each)) for each in threads]
     return sorted(named, key=lambda choice: natural_key(choice[1]))
 
@@ -168,7 +168,7 @@ RANGE = re.compile(r"(\d{1,9})\s*[-–]\s*(\d{1,9})")
 
 
 class WrongNumbers(ValueError):
-    """What was typed names no sentences; a sentence for the person."""
+    """The typed text does not name sentences; the message is for the person who typed it."""
 
 
 def read_sentence_numbers(text: str) -> list[str]:
@@ -194,7 +194,7 @@ def read_sentence_numbers(text: str) -> list[str]:
 
 
 class StanceForm(NextForm, RowForm):
-    """A normative stance that is new."""
+    """A new normative stance."""
 
     class Meta(RowForm.Meta):
         model = NormativeStance
@@ -202,7 +202,7 @@ class StanceForm(NextForm, RowForm):
 
 
 class NextStanceForm(StanceForm):
-    """The next number of a stance that is there."""
+    """The next number of an existing stance."""
 
     needed = ("reason",)
 
@@ -266,8 +266,10 @@ class ScoreForm(OnceForm):
 
 
 class StudyForm(forms.Form):
-    """Sent by GET; nothing in it is needed. ``stage`` and ``reasoning`` say what of a thread counts. Models, and interviews and
-    trajectories, are together only where that is chosen.
+    """Sent by GET; every field is optional.
+
+    ``stage`` and ``reasoning`` say which parts of a thread count. Models and interviews with trajectories are pooled on
+    request.
     """
 
     coder = forms.ChoiceField(label="Coder", required=False)
@@ -316,7 +318,7 @@ class StudyForm(forms.Form):
         field.choices = [("", empty), *choices] if empty else list(choices)
 
     def find_interviews(self, study: Study) -> list[int] | None:
-        """The numbers of the interviews that are looked at; ``None`` for all. A masked one has no condition."""
+        """The ids of the selected interviews; ``None`` for all. A masked interview has no condition."""
         data, interviews = self.chosen, study.interviews.order_by("pk")
         if not any(data.get(name) for name in ("round", "model", "condition", "kind")):
             return None
@@ -334,7 +336,7 @@ class StudyForm(forms.Form):
 
     @property
     def chosen(self) -> dict[str, Any]:
-        """What narrows the threads, and how they are counted: without what is together."""
+        """The filters and how threads are counted, without those that pool everything."""
         return {name: value for name, value in self.cleaned_data.items() if value != TOGETHER}
 
     @property
@@ -347,9 +349,9 @@ DIGITS = re.compile(r"([0-9]+)")
 
 
 def natural_key(name: str) -> list[tuple[int, int, str]]:
-    """A key to sort names by: numbers in them by their values, the rest by its letters, small and capital alike.
+    """A sort key for names: numbers in them by value, the rest by letters, ignoring case.
 
-    A number comes before letters at the same place.
+    At the same position, a number comes before letters.
     """
     parts = [part for part in DIGITS.split(name.casefold()) if part]
     return [(0, int(part), part) if DIGITS.fullmatch(part) else (1, 0, part) for part in parts]

@@ -1,6 +1,6 @@
-"""What people judge of whole threads, and what they say of their cases: case sheets, pairs, normative stances and scores.
+"""Judgments about whole threads and descriptions of their cases: case sheets, pairs, normative stances and scores.
 
-Entries of the ledger, challenges and responses are codings, and what joins them are links: they live with the codings.
+Entries of the ledger, challenges and responses are codings, and links connect them; both are in the room of codings.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class PairQuerySet(models.QuerySet["Pair"]):
     """Which pairs count."""
 
     def active(self) -> Self:
-        """Those that nobody has withdrawn or replaced, of two threads that count in the study."""
+        """Pairs that nobody has withdrawn or replaced, of two threads that count in the study."""
         return self.filter(withdrawn_at__isnull=True, a__study__isnull=False, b__study__isnull=False)
 
 
@@ -142,11 +142,11 @@ class Pair(Numbered):
         return f"number {self.number} of the pair “{self.name}”"
 
     def says_the_same(self, latest: Self) -> bool:
-        """One that was withdrawn may be made again as it was."""
+        """A pair that was withdrawn may be made again with the same content."""
         return latest.withdrawn_at is None and super().says_the_same(latest)
 
     def supersede(self, latest: Self) -> None:
-        """One pair of a name counts."""
+        """Only one pair of each name counts."""
         if latest.withdrawn_at is None:
             latest.withdrawn_at = self.made_at
             latest.save(update_fields=["withdrawn_at"])
@@ -235,7 +235,7 @@ class NormativeStance(Numbered):
 
     @property
     def label(self) -> str:
-        """As scores and reports name it: care/1."""
+        """The name in scores and reports, such as care/1."""
         return f"{self.name}/{self.number}"
 
     def hash_wording(self) -> str:
@@ -244,7 +244,7 @@ class NormativeStance(Numbered):
         return hashlib.sha256(json.dumps(said, ensure_ascii=False).encode()).hexdigest()
 
     def list_texts(self) -> list[tuple[str, str]]:
-        """What it says, each text with its heading."""
+        """The texts of the stance, each with its heading."""
         said = [(self._meta.get_field(field), getattr(self, field)) for field in self.texts]
         return [(str(getattr(field, "verbose_name", "")), text) for field, text in said if text]
 
@@ -256,7 +256,7 @@ class ScoreQuerySet(models.QuerySet["Score"]):
     """Which scores count."""
 
     def active(self) -> Self:
-        """Those that nobody has withdrawn or replaced."""
+        """Scores that nobody has withdrawn or replaced."""
         return self.filter(withdrawn_at__isnull=True)
 
     def blind(self) -> Self:
@@ -380,7 +380,7 @@ class ScoreEvidence(models.Model):
 
     @property
     def quote(self) -> tuple[int, int] | None:
-        """What of the sentence is quoted, in code points of the turn's text."""
+        """The quoted part of the sentence, in code points of the turn's text."""
         return (
             (self.quote_start, self.quote_end) if self.quote_start is not None and self.quote_end is not None else None
         )

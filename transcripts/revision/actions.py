@@ -1,7 +1,7 @@
-"""What is done about codings and anchors once the codebook means something else.
+"""Actions on codings and anchors after changes of meaning in the codebook.
 
-Codings whose code means something else are migrated, which can be undone, or reviewed by their coder. Anchors are chosen, and read
-under each version of the codebook.
+Codings whose code has changed in meaning are migrated, which can be undone, or reviewed by their coder. Anchors are chosen, and
+coded under each version of the codebook.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from transcripts.studies.models import Study
 
 @transaction.atomic
 def migrate_merged(*, study: Study, version: CodebookVersion, by: trail.Actor) -> int:
-    """Migrate everybody's codings with codes that ``version`` merged to the code they went into; how many were migrated.
+    """Migrate everybody's codings with codes that ``version`` merged into the resulting code; returns the number.
 
-    Each gets a new row of the same person, blinding and values, and is withdrawn; where the person's sentence has the
-    merged code already, only the old row is withdrawn. Repeating it migrates nothing twice. What a coder removes
-    meanwhile stays removed. Raises ``Refused`` for a draft.
+    Each gets a new row with the same person, blinding and values, and is withdrawn; if the person's sentence already has the
+    resulting code, only the old row is withdrawn. Repeating it migrates nothing twice. Codings that a coder removes in the
+    meantime stay removed. Raises ``Refused`` for a draft.
     """
     if version.status != CodebookVersion.Status.PUBLISHED:
         raise Refused(f"{version} is a draft. Publish it first, then migrate the codings of merged codes.")
@@ -101,9 +101,9 @@ def _migrate(study: Study, version: CodebookVersion, code: Code, codings: list[C
 
 @transaction.atomic
 def undo_migration(*, study: Study, version: CodebookVersion, by: trail.Actor) -> int:
-    """Undo ``migrate_merged``: the codings get their former codes back, as new rows; returns how many.
+    """Undo ``migrate_merged``: the codings get their former codes back, as new rows; returns the number.
 
-    Where a coder has changed or removed what was migrated, her decision counts. Repeating it changes nothing.
+    If a coder has changed or removed a migrated coding, her decision counts. Repeating it changes nothing.
     """
     Study.objects.select_for_update().get(pk=study.pk)
     merged = queries.list_merged(version)
@@ -119,7 +119,7 @@ def _take_back(study: Study, version: CodebookVersion, code: Code, *, by: trail.
     done = set(Coding.objects.filter(idempotency_key__in=list(numbers)).values_list("idempotency_key", flat=True))
     moved = list(Coding.objects.filter(migrated_from__in=[each.pk for each in old], code=code).select_for_update())
     reason = f"migration to {code.identifier} was undone"
-    # What an earlier taking back withdrew is not the coder's word: it may have been carried again since.
+    # Rows that an earlier undo withdrew are not the coder's decision: they may have been migrated again since.
     changed = {_find_place(each) for each in moved if each.withdrawn_at and each.withdrawal_reason != reason}
     active = [each for each in moved if each.withdrawn_at is None]
     for coding in active:
@@ -147,7 +147,7 @@ def _take_back(study: Study, version: CodebookVersion, code: Code, *, by: trail.
 
 
 def _read_links_to(study: Study, identifiers: Iterable[str]) -> list[Link]:
-    """The links of standing codings that name one of these codes, in any version of the study's codebook."""
+    """The links of active codings that name one of these codes, in any version of the study's codebook."""
     of_study = Q(coding__withdrawn_at__isnull=True, code__version__study=study)
     return list(read_links(of_study & Q(code__identifier__in=list(identifiers))))
 
@@ -157,7 +157,7 @@ def _name(link: Link) -> str:
 
 
 def _recode_back(study: Study, version: CodebookVersion, merged: Mapping[str, str], *, by: trail.Actor) -> None:
-    """Have the links that name a merged code name the former one again, where nobody has changed them since."""
+    """Make links that name the resulting code name the former one again, if nobody has changed them since."""
     targets = {code.identifier: code for code in queries.find_codes(version, merged.values())}
     former = [link for link in _read_links_to(study, merged) if link.withdrawn_at and merged[_name(link)] in targets]
     codes = {make_recoded_key(link, targets[merged[_name(link)]]): link.code for link in former}
@@ -172,18 +172,18 @@ def _recode(study: Study, version: CodebookVersion, pairs: Sequence[tuple[Link, 
 
 
 def _hold(codings: QuerySet[Coding]) -> QuerySet[Coding]:
-    """The codings, held with their sentences, which nobody splits or joins meanwhile."""
+    """The codings, locked together with their sentences, so that nobody splits or merges these in the meantime."""
     related = codings.select_related("code__family", "code__version", "sentence")
     return related.select_for_update(of=("self", "sentence"), no_key=True)
 
 
 def _find_place(coding: Coding) -> tuple[int, int, str]:
-    """Where at most one coding with a code is active."""
+    """The place at which at most one coding with a code is active."""
     return coding.sentence_id, coding.coder_id, coding.blinding
 
 
 def _copy(coding: Coding, code: Code, *, idempotency_key: UUID, now: datetime) -> Coding:
-    """The same work of the same person with ``code``, as a new row that names the one it comes from."""
+    """A copy of a coding with ``code``, as a new row that names the original."""
     return Coding(
         sentence_id=coding.sentence_id,
         code=code,
@@ -198,12 +198,12 @@ def _copy(coding: Coding, code: Code, *, idempotency_key: UUID, now: datetime) -
 
 
 def _make_idempotency_key(act: str, version: CodebookVersion, coding: Coding) -> UUID:
-    """The same id for the same act on the same coding, so that nothing is migrated twice."""
+    """A deterministic key for the same act on the same coding, so that nothing is migrated twice."""
     return uuid5(NAMESPACE_OID, f"{act}:{version.pk}:{coding.pk}")
 
 
 def _find_reason(code: Code, version: CodebookVersion) -> str:
-    """Why a row was withdrawn. It is stored, and undoing finds the rows by it: the words must not change."""
+    """The reason why a row was withdrawn. It is stored, and undoing finds the rows by it, so the words must not change."""
     return f"migrated to {code.identifier} by codebook {version}"
 
 
@@ -238,9 +238,9 @@ def keep_coding(
 ) -> Coding:
     """Confirm a coding under what its code means in ``version``: a new row with the same values supersedes it.
 
-    ``enactment``: of a coding that states none.
+    ``enactment``: for a coding without one.
 
-    Raises ``Refused`` where the code is not in ``version`` any more, and what ``add_coding`` raises.
+    Raises ``Refused`` if the code is no longer in ``version``, and what ``add_coding`` raises.
     """
     codes = queries.find_codes(version, [coding.code.identifier])
     if not codes:
@@ -263,7 +263,7 @@ def move_coding(
 ) -> list[Coding]:
     """Replace a coding by other codes of ``version``, each with the same values; the old row is withdrawn.
 
-    ``enactment``: of moves, where the old row states none.
+    ``enactment``: for moves, if the old row has none.
 
     Raises ``Refused`` without codes or for codes of another version, and what ``add_coding`` raises.
     """
@@ -303,10 +303,10 @@ def move_coding(
 
 @transaction.atomic
 def drop_coding(*, study: Study, coding: Coding, version: CodebookVersion, by: User, idempotency_key: UUID) -> None:
-    """Take a coding off because it does not hold under ``version``.
+    """Remove a coding because it is not correct under ``version``.
 
-    A decided sentence stays decided: when this was its last code, the same person's word is now that none applies.
-    Raises what ``withdraw_coding`` and ``decide_sentence`` raise.
+    A decided sentence stays decided: if this was its last code, the person's decision is now that none applies. Raises what
+    ``withdraw_coding`` and ``decide_sentence`` raise.
     """
     leaves_none = read_active_labels(coding.sentence_id, by.pk).is_last_word(coding.pk)
     withdraw_coding(study=study, coding=coding, by=by, reason=_make_reason(version))
@@ -345,7 +345,7 @@ MAX_ANCHORS = 200
 
 @transaction.atomic
 def add_anchor(*, study: Study, sentence: Sentence, by: User) -> AnchorSentence:
-    """Put a sentence among the anchors; one that is there is left as it is. Raises ``Refused``."""
+    """Make a sentence an anchor; an existing anchor is left as it is. Raises ``Refused``."""
     _hold_study(study)
     if sentence.turn.interview.study_id != study.pk or sentence.retired_by_id is not None:
         raise Refused("This sentence is not one of this study, or its boundaries were edited later.")
@@ -357,9 +357,9 @@ def add_anchor(*, study: Study, sentence: Sentence, by: User) -> AnchorSentence:
 
 @transaction.atomic
 def draw_anchors(*, study: Study, count: int, seed: int, by: User) -> list[AnchorSentence]:
-    """Draw ``count`` sentences of models as anchors, spread over the interviews in turn; the same seed draws the same.
+    """Draw ``count`` sentences of models as anchors, distributed over the interviews; the same seed draws the same sentences.
 
-    Raises ``Refused`` for a count that is not there.
+    Raises ``Refused`` if there are too few.
     """
     _hold_study(study)
     candidates = queries.list_candidates(study)
@@ -385,7 +385,7 @@ def _hold_study(study: Study) -> None:
 
 
 def _add_anchors(study: Study, sentence_ids: list[int], *, by: User, seed: int | None = None) -> list[AnchorSentence]:
-    """Add those that are no anchors yet. The study is held by the caller, so that two at once add none twice."""
+    """Add sentences that are not anchors yet. The caller has locked the study, so that none is added twice."""
     anchors = {
         anchor.sentence_id: anchor
         for anchor in AnchorSentence.objects.filter(study=study, sentence__in=sentence_ids, removed_at__isnull=True)
@@ -408,7 +408,7 @@ def _add_anchors(study: Study, sentence_ids: list[int], *, by: User, seed: int |
 
 @transaction.atomic
 def remove_anchor(*, study: Study, anchor: AnchorSentence, by: User) -> None:
-    """Take a sentence out of the anchors; its readings stay. Repeating it changes nothing."""
+    """Remove a sentence from the anchors; its readings stay. Repeating it changes nothing."""
     removed = AnchorSentence.objects.filter(study=study, pk=anchor.pk, removed_at__isnull=True)
     if removed.update(removed_at=timezone.now()):
         trail.record("revision.anchor.removed", target=anchor, by=by, details={"sentence": anchor.sentence_id})
@@ -424,10 +424,10 @@ def read_anchor(
     by: User,
     idempotency_key: UUID,
 ) -> AnchorReading:
-    """Store which codes of ``version`` a person reads in an anchor; no codes say that none applies.
+    """Store which codes of ``version`` a person applies to an anchor; no codes mean that none applies.
 
-    There is one reading for each version: a second one is refused, for the first is what was read without sight of
-    others. A replay finds the stored row. Raises ``Refused``.
+    There is one reading for each version: a second one is refused, because only the first was made without seeing others. A
+    replay finds the stored row. Raises ``Refused``.
     """
     is_gone = anchor.removed_at is not None or anchor.sentence.retired_by_id is not None
     if anchor.study_id != study.pk or is_gone:
@@ -462,13 +462,13 @@ def read_anchor(
 
 
 def _check_consent(sentence: Sentence) -> None:
-    """Anchors are coded, so the consent of the interview must not forbid it. Raises ``Refused``."""
+    """Check that the consent of the interview does not forbid coding the anchor. Raises ``Refused``."""
     if refused := list_without([sentence.turn.interview], Consent.Scope.CODING):
         raise Refused(explain_missing(refused, Consent.Scope.CODING))
 
 
 def _check_codes(version: CodebookVersion, identifiers: Sequence[str]) -> list[str]:
-    """The identifiers in the order of the codebook. Raises ``Refused`` for one that is no code of sentences."""
+    """The identifiers in the order of the codebook. Raises ``Refused`` for one that is not a code of sentences."""
     codes = queries.find_codes(version, identifiers)
     unknown = set(identifiers) - {code.identifier for code in codes if code.family.unit == CodeFamily.Unit.SENTENCE}
     if unknown:
@@ -477,5 +477,5 @@ def _check_codes(version: CodebookVersion, identifiers: Sequence[str]) -> list[s
 
 
 def _find_stored_reading(anchor: AnchorSentence, by: User, idempotency_key: UUID) -> AnchorReading | None:
-    """What an earlier sending of this reading stored."""
+    """The reading that this request stored earlier."""
     return AnchorReading.objects.filter(coder=by, idempotency_key=idempotency_key, sentence=anchor.sentence_id).first()

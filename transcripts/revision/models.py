@@ -1,4 +1,4 @@
-"""The sentences that anchor meaning: coded again after each change of a definition, so that drift shows."""
+"""Anchor sentences, which are coded again after each change of meaning, so that drift can be seen."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from transcripts.studies.models import Study
 
 
 class AnchorSentence(models.Model):
-    """One of the fixed sentences that are coded again after each change of meaning, so that drift shows."""
+    """One of the fixed sentences that are coded again after each change of meaning, so that drift can be seen."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="anchor_sentences")
     sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, related_name="anchors")
@@ -37,9 +37,9 @@ class AnchorSentence(models.Model):
 
 
 class AnchorReading(models.Model):
-    """What one coder read in one anchor sentence under one codebook version, without sight of her earlier readings.
+    """One coder's reading of one anchor sentence under one codebook version, made without seeing her earlier readings.
 
-    ``codes`` lists the identifiers she applied, in order; an empty list says that none applies.
+    ``codes`` lists the identifiers she applied, in order; an empty list means that none applies.
     """
 
     version = models.ForeignKey(CodebookVersion, on_delete=models.PROTECT, related_name="anchor_readings")

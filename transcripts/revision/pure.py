@@ -1,5 +1,5 @@
-"""How meaning moves from one codebook version to the next: readings of a fixed set of sentences, and sentences that may belong to
-a code now that it means more.
+"""How meaning changes between codebook versions: readings of a fixed set of sentences, and sentences that may belong to a code
+that has become wider.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from transcripts.codebook.pure.keyword_rules import BadRule, compile_rules, find
 
 Reading = tuple[int, int, int, frozenset[str]]
 """The number of a version, a sentence, a coder, and the identifiers of the codes she applied to it under that version."""
-# Words are compared by this number of first letters, so that an ending makes no difference; shorter ones say little.
+# Words are compared by this number of first letters, so that endings make no difference; shorter words say little.
 STEM, MIN_LENGTH = 6, 4
 # A word in more than this share of the sentences says little.
 MAX_SHARE = 0.2
-# However few sentences there are, a word may be in this number of them.
+# A word may be in this number of sentences, however few there are.
 USUAL_SENTENCES = 3
 Found = tuple[int, list[tuple[int, int]]]
-"""A sentence by its number, and the places of the words in it, in code points."""
+"""A sentence by its id, and the places of the words in it, in code points."""
 
 
 class Point(NamedTuple):
     """One code under one version. ``rate`` is ``applied`` of ``read``.
 
-    ``same`` of ``compared`` counts the readings that applied the code, or did not, as the same coder did in the same
-    sentence under the version before; nothing is compared in the first version, and where nobody read twice.
+    ``same`` of ``compared`` counts the readings that agree about the code with the same coder's reading of the same sentence
+    under the previous version; nothing is compared in the first version, or if nobody read twice.
     """
 
     version: int
@@ -40,20 +40,20 @@ class Point(NamedTuple):
 
     @property
     def rate(self) -> float | None:
-        """Share of readings with the code; ``None`` when nobody read."""
+        """Share of readings with the code; ``None`` without readings."""
         return self.applied / self.read if self.read else None
 
     @property
     def agreement(self) -> float | None:
-        """Share of readings as before; ``None`` when nothing can be compared."""
+        """Share of readings that are as before; ``None`` if nothing can be compared."""
         return self.same / self.compared if self.compared else None
 
 
 def measure_drift(readings: Iterable[Reading], codes: Sequence[str]) -> dict[str, list[Point]]:
-    """The points of each code, version by version. Versions nobody read in are left out.
+    """The points of each code, by version. Versions without readings are left out.
 
     People need criteria to judge by, and judging changes the criteria (Shankar et al. 2024, "criteria drift"). So a set of
-    sentences is coded again after each change of meaning: what moves there moved with the codebook, not with the texts.
+    sentences is coded again after each change of meaning: changes there are due to the codebook: the texts are the same.
     """
     by_version: dict[int, dict[tuple[int, int], frozenset[str]]] = defaultdict(dict)
     for version, sentence, coder, applied_codes in readings:
@@ -92,14 +92,14 @@ def draw_drift(named: Sequence[tuple[str, Sequence[Point]]]) -> charts.PanelChar
 
 
 def choose_stems(now: Iterable[str], before: Iterable[str]) -> set[str]:
-    """What the words of the texts of a code ``now`` begin with that its texts ``before`` did not use."""
+    """The beginnings of words that the texts of a code use ``now`` and did not use ``before``."""
     return _stem_all(now) - _stem_all(before)
 
 
 def find_near(sentences: Mapping[int, str], stems: set[str], rules: Sequence[str] = ()) -> list[Found]:
-    """The sentences with a word that begins so, or that a keyword rule of the code fits; the nearest first.
+    """The sentences that contain a word with such a beginning, or match a keyword rule of the code; the nearest first.
 
-    A word counts more the fewer sentences have it, one that is in many of them not at all, and a rule as the rarest word.
+    A word counts more the fewer sentences have it, a word in many of them not at all, and a rule counts as the rarest word.
     """
     stems_in = {pk: stems & _stem_all([text]) for pk, text in sentences.items()} if stems else {}
     counts = Counter(stem for found in stems_in.values() for stem in found)
@@ -119,7 +119,7 @@ def find_near(sentences: Mapping[int, str], stems: set[str], rules: Sequence[str
 
 
 def cut_words(text: str, places: Iterable[tuple[int, int]]) -> list[tuple[bool, str]]:
-    """The text in pieces, each with whether it is one of the places; those that overlap are one."""
+    """The text in pieces, each with whether it is one of the places; overlapping places are joined."""
     pieces: list[tuple[bool, str]] = []
     end = 0
     for first, last in _join(places):

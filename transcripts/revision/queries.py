@@ -1,4 +1,4 @@
-"""What a new codebook version means for active codings: which need re-review, and what each change affects."""
+"""The consequences of a codebook version for active codings: which need re-review, and what each change affects."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from transcripts.revision.pure import Point, choose_stems, cut_words, find_near,
 from transcripts.rounds.queries import CLOSURE, find_open_interviews
 from transcripts.studies.models import Study
 
-# Active codings whose code meant something else when they were made, or is not in the version any more. Plain SQL,
-# for the queue of a coder is counted on every page of it.
+# Active codings whose code had another meaning when they were made, or is no longer in the version. Plain SQL,
+# because the queue of a coder is counted on every one of its pages.
 DUE = f"""
 SELECT c.id, k.identifier, k.name, n.id, c.sentence_id, i.id, {CLOSURE.replace("%s", "c.coder_id")}
 FROM coding_coding c
@@ -52,7 +52,7 @@ MEANING_KINDS = [CodeChange.Kind.MERGED, CodeChange.Kind.SPLIT, CodeChange.Kind.
 
 
 class DueCoding(NamedTuple):
-    """A coding that needs re-review. ``current_code_id`` is ``None`` where the code is gone."""
+    """A coding that needs re-review. ``current_code_id`` is ``None`` if the code is gone."""
 
     coding_id: int
     identifier: str
@@ -73,7 +73,7 @@ ActiveCounts = dict[tuple[str, int], tuple[int, int, int]]
 
 
 def list_due(version: CodebookVersion, *, coder: User | None) -> list[DueCoding]:
-    """The active codings that need re-review under ``version``: of one person, or of all. One query."""
+    """The active codings that need re-review under ``version``, of one person or of all. One query."""
     person = coder.pk if coder else 0
     with connection.cursor() as cursor:
         cursor.execute(DUE, [version.pk, version.study_id, version.number, person, coder is None])
@@ -87,7 +87,7 @@ def count_re_reviews(study: Study, coder: User) -> int:
 
 
 def count_active(study: Study, *, coder: User | None) -> ActiveCounts:
-    """What the active codings of one person, or of all, come to. One query."""
+    """The counts of the active codings of one person, or of all. One query."""
     with connection.cursor() as cursor:
         cursor.execute(ACTIVE, [study.pk, coder.pk if coder else 0, coder is None])
         return {
@@ -123,7 +123,7 @@ def find_fate(coding: Coding, version: CodebookVersion) -> tuple[str, tuple[str,
 
 
 def list_widened(version: CodebookVersion) -> list[Code]:
-    """The codes of a version, applied to sentences, whose present meaning is wider than the one before, in its order."""
+    """The codes for sentences in a version whose present meaning is wider than the previous one, in its order."""
     widened = CodeChange.objects.filter(
         version__study=version.study_id, effect=CodeChange.Effect.WIDENING, to_identifier=OuterRef("identifier")
     ).filter(version__number=OuterRef("meaning_version"))
@@ -139,9 +139,9 @@ def find_before_widening(code: Code) -> Code | None:
 
 
 def read_near_sentences(code: Code, coder: User) -> dict[int, str]:
-    """What one person read before a code got its present meaning, and has not coded with it: texts by sentence.
+    """The sentences that one person read before a code got its present meaning and has not coded with it, with their texts.
 
-    A sentence that she has coded since has been read again, and is not among them.
+    Sentences that she has coded since have been read again, and are left out.
     """
     widened = CodebookVersion.objects.get(study=code.version.study_id, number=code.meaning_version)
     since = {"created_at__gte": widened.published_at}
@@ -166,7 +166,7 @@ def find_codes(version: CodebookVersion, identifiers: Iterable[str]) -> list[Cod
 
 
 def find_own_coding(study: Study, coder: User, coding_id: int) -> Coding | None:
-    """A active coding of one person with all that a re-review needs."""
+    """An active coding of one person with everything that a re-review needs."""
     return (
         Coding.objects.select_related("code__version", "code__family", "sentence__turn__interview__study")
         .filter(sentence__turn__interview__study=study, coder=coder, withdrawn_at__isnull=True)
@@ -176,7 +176,7 @@ def find_own_coding(study: Study, coder: User, coding_id: int) -> Coding | None:
 
 
 def list_merged(version: CodebookVersion) -> dict[str, str]:
-    """What the codes that went into others with ``version`` became, by identifier."""
+    """The resulting code of each code that ``version`` merged into another, by identifier."""
     merged = version.changes.filter(kind=CodeChange.Kind.MERGED)
     return {
         change.from_identifier: change.to_identifier
@@ -186,8 +186,8 @@ def list_merged(version: CodebookVersion) -> dict[str, str]:
 
 
 def list_codings_to_migrate(version: CodebookVersion, identifiers: Iterable[str]) -> QuerySet[Coding]:
-    """Active codings, made before ``version``, with codes that went into others. Those of a file that is coming in are not
-    the study's yet."""
+    """Active codings, made before ``version``, with codes that were merged into others. Those of a running import do not belong to
+    the study yet."""
     return (
         Coding.objects.filter(code__version__study=version.study, code__identifier__in=list(identifiers))
         .filter(sentence__turn__interview__owning_study=version.study)
@@ -200,7 +200,7 @@ def list_codings_to_migrate(version: CodebookVersion, identifiers: Iterable[str]
 def list_anchors(study: Study) -> QuerySet[AnchorSentence]:
     """The anchors that can be read, in the order of the texts, with their sentence, turn and interview.
 
-    One whose sentence break was corrected since is none any more: its words are other sentences now.
+    A sentence whose boundaries were corrected since is no longer an anchor, because other sentences have its words now.
     """
     return (
         AnchorSentence.objects.filter(
@@ -227,7 +227,7 @@ def list_readings(study: Study, *, coder: User | None) -> QuerySet[AnchorReading
 
 
 def list_candidates(study: Study) -> list[tuple[int, int]]:
-    """(interview, sentence) of all that could be drawn as an anchor: what models said, may be coded and is no anchor yet."""
+    """(interview, sentence) for every possible anchor: said by a model, open to coding, and not an anchor yet."""
     taken = AnchorSentence.objects.filter(study=study, removed_at__isnull=True).values("sentence")
     sentences = (
         Sentence.objects.current()
@@ -257,10 +257,10 @@ def find_context(sentence: Sentence) -> dict[str, str]:
 
 
 def build_look(coding: Coding, version: CodebookVersion) -> dict[str, Any]:
-    """Everything by which one coding that needs re-review is judged, for the page: seven queries.
+    """The data for the re-review of one coding, for its page: seven queries.
 
-    ``can_be_kept``: the code is still there, with another meaning. ``leaves_none``: it is the last code on a decided
-    sentence, so without it none applies there. ``asks_enactment``: it states none, and a code that it may have needs one.
+    ``can_be_kept``: the code still exists, with another meaning. ``leaves_none``: it is the last code on a decided sentence, so
+    without it none applies there. ``asks_enactment``: it has no enactment, and a possible code needs one.
     """
     fate, successors = find_fate(coding, version)
     current = find_codes(version, [coding.code.identifier])
@@ -288,15 +288,15 @@ def build_look(coding: Coding, version: CodebookVersion) -> dict[str, Any]:
 
 
 def _compare(then: Code, now: Code) -> list[tuple[str, tuple[Piece, ...]]]:
-    """The texts of a code that changed, each with its label and its words then and now."""
+    """The changed texts of a code, each with its label and its words before and after."""
     pairs = [(label, getattr(then, name), getattr(now, name)) for name, label in TEXTS.items()]
     return [(label, compare_words(old, new)) for label, old, new in pairs if old != new]
 
 
 def find_near_sentences(code: Code, coder: User) -> dict[str, Any]:
-    """What one person may want to read again because a code means more now, the nearest first; at most ``MAX_NEAR``.
+    """The sentences that one person may want to read again because a code became wider: at most ``MAX_NEAR``, nearest first.
 
-    ``closed``: how many more there are in interviews that she cannot code now.
+    ``closed``: the number of further ones in interviews that she cannot code now.
     """
     before = find_before_widening(code)
     shown_by = [example for example in code.examples.select_related("sentence__turn") if example.kind != "exclude"]
@@ -334,14 +334,14 @@ def count_by_code(due: Iterable[DueCoding]) -> list[tuple[DueCoding, int]]:
 
 
 def list_closed(study: Study, due: Iterable[DueCoding]) -> list[tuple[Closure, Interview, int]]:
-    """The interviews in which a person may not code now, with the reason and how many codings are due there. One query."""
+    """The interviews that a person may not code now, with the reason and the number of due codings there. One query."""
     counts = Counter((each.interview_id, each.closure) for each in due if not each.is_open)
     interviews = study.interviews.in_bulk([interview_id for interview_id, _ in counts]) if counts else {}
     return [(closure, interviews[pk], counts[pk, closure]) for closure, pk in sorted((c, pk) for pk, c in counts)]
 
 
 def build_effects(study: Study, older: int, version: CodebookVersion, *, coder: User | None) -> dict[str, object]:
-    """What the changes between two versions affect: counts of active codings, of ``coder`` alone if given. Seven queries."""
+    """The effects of the changes between two versions: counts of active codings, only of ``coder`` if given. Seven queries."""
     active = count_active(study, coder=coder)
     due = list_due(version, coder=coder)
     due_by_code = Counter(each.identifier for each in due)

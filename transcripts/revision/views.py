@@ -1,4 +1,4 @@
-"""Pages of what a new codebook version does: effects, re-review, migration of codings, anchors and their drift."""
+"""Pages about the consequences of a codebook version: effects, re-review, migration of codings, anchors and drift."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from transcripts.ui.typed_text import MAX_ID, MAX_SEED
 
 
 class ReReviewForm(OnceForm):
-    """What becomes of one coding. ``targets`` are the codes that may take its place."""
+    """The re-review of one coding. ``targets`` are the codes that may replace its code."""
 
     KEEP, MOVE, DROP = "keep", "move", "drop"
     outcome = forms.ChoiceField(choices=[(KEEP, "Keep"), (MOVE, "Move"), (DROP, "Remove")], required=False)
@@ -51,7 +51,7 @@ class ReReviewForm(OnceForm):
 
 
 class DrawForm(forms.Form):
-    """How many anchors to draw. About thirty make drift visible without tiring anybody (method brief, 2.2)."""
+    """The number of anchors to draw. About thirty make drift visible without tiring coders (method brief, 2.2)."""
 
     count = forms.IntegerField(min_value=1, max_value=MAX_ANCHORS, initial=30, label="Sentences")
     seed = forms.IntegerField(
@@ -60,13 +60,13 @@ class DrawForm(forms.Form):
 
 
 class AnchorForm(forms.Form):
-    """One sentence as an anchor, by its number in the database, as links from the desk carry it."""
+    """One sentence as an anchor, by its database id, as in links from the desk."""
 
     sentence = forms.IntegerField(min_value=1, max_value=MAX_ID, label="Sentence")
 
 
 class AnchorReadingForm(OnceForm):
-    """The codes somebody reads in an anchor; none of them says that none applies."""
+    """The codes that a person applies to an anchor; no code means that none applies."""
 
     codes = forms.MultipleChoiceField(required=False, label="Codes")
     none_applies = forms.BooleanField(required=False)
@@ -87,7 +87,7 @@ class AnchorReadingForm(OnceForm):
 @require_safe
 @study_view(Permission.VIEW)
 def show_effects(request: StudyRequest, older: int, number: int) -> HttpResponse:
-    """Which codings the changes between two versions touch: one's own, or all for people who may see all."""
+    """The codings that the changes between two versions affect: one's own, or all for people who may see all."""
     version = get_object_or_404(request.study.codebook_versions, number=number)
     earlier = get_object_or_404(request.study.codebook_versions, number=older)
     if older > number:
@@ -127,7 +127,7 @@ def _back_to_effects(request: StudyRequest, version: CodebookVersion) -> HttpRes
 
 
 def _whose(request: StudyRequest) -> User | None:
-    """Whose codings are counted: a blind coder's own, and everybody's for people who may see all."""
+    """Whose codings are counted: a blind coder's own, or everybody's for people who may see all."""
     return None if Permission.SEE_ALL_CODINGS in request.role.permissions else request.user
 
 
@@ -155,7 +155,7 @@ def show_queue(request: StudyRequest) -> HttpResponse:
 @require_safe
 @study_view(Permission.CODE)
 def show_near(request: StudyRequest) -> HttpResponse:
-    """Sentences that one read before a code came to mean more, and that may belong to it now."""
+    """Sentences that one read before a code became wider, and that may belong to it now."""
     version = _get_version(request)
     wanted = request.GET.get("code", "")
     widened = queries.list_widened(version)
@@ -167,11 +167,11 @@ def show_near(request: StudyRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.CODE)
 def re_review(request: StudyRequest, coding_id: int) -> HttpResponse:
-    """One coding: keep it, move it to other codes, or take it off; then the next of its code."""
+    """Re-review one coding: keep it, replace its code, or remove it; then show the next coding with the code."""
     version = _get_version(request)
     coding = queries.find_own_coding(request.study, request.user, coding_id)
     if coding is None:
-        # Sent twice, or from two tabs: what it asked for has been done.
+        # Sent twice, or from two tabs: the request has already been carried out.
         get_object_or_404(Coding, pk=coding_id, coder=request.user, sentence__turn__interview__study=request.study)
         return redirect("revision:queue", request.study.slug)
     look = queries.build_look(coding, version)
@@ -198,7 +198,7 @@ def re_review(request: StudyRequest, coding_id: int) -> HttpResponse:
 
 
 def _do(request: StudyRequest, coding: Coding, version: CodebookVersion, form: ReReviewForm) -> None:
-    """What the form says. Raises ``Refused``."""
+    """Carry out the choice in the form. Raises ``Refused``."""
     study, by, idempotency_key = request.study, request.user, form.cleaned_data["idempotency_key"]
     if form.cleaned_data["outcome"] == ReReviewForm.KEEP:
         actions.keep_coding(
@@ -279,7 +279,7 @@ remove = post(actions.remove_anchor, Permission.EDIT_CODEBOOK, on=_find_anchor, 
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.CODE)
 def read(request: StudyRequest) -> HttpResponse:
-    """The next anchor that one has not read under the current version, without sight of earlier readings."""
+    """The next anchor that one has not read under the current version, without showing earlier readings."""
     version = _get_version(request)
     unread = queries.list_unread(request.study, version, request.user)
     sent = request.POST.get("anchor", "")
@@ -330,7 +330,7 @@ def _get_version(request: StudyRequest) -> CodebookVersion:
 
 def _render_anchors(request: StudyRequest, form: DrawForm) -> HttpResponse:
     version = _get_version(request)
-    # Those who may see all see others' readings once they have read every anchor themselves.
+    # People who may see all see others' readings once they have read every anchor themselves.
     unread = len(queries.list_unread(request.study, version, request.user))
     anchors = [(anchor, anchor.sentence.read_text()) for anchor in queries.list_anchors(request.study)]
     drift = queries.build_drift(request.study, version, coder=request.user if unread else _whose(request))

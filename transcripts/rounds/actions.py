@@ -28,11 +28,11 @@ MAX_NAME_LENGTH = 200
 
 
 class PlanChanged(Refused):
-    """The interviews or coders are not those for which the plan was shown."""
+    """The interviews or coders have changed since the plan was shown."""
 
 
 class StillUndecided(Refused):
-    """Something would be completed that is not completed."""
+    """The interview has undecided sentences and no reason was given for completing it."""
 
 
 def plan_round(
@@ -44,12 +44,12 @@ def plan_round(
     interview_ids: Collection[int] = (),
     drawn: int | None = None,
 ) -> tuple[list[User], dict[int, tuple[int, ...]]]:
-    """The coders, and which of them would read each interview; nothing is stored. Raises ``Refused``.
+    """Plan a round: returns the coders, and which of them would code each interview; nothing is stored. Raises ``Refused``.
 
-    ``planned`` is the round as the lead described it, not saved. No ``models`` means every interview, and no
-    ``interview_ids`` all of them; of those, ``drawn`` are taken at random by the seed, or all. Interviews whose consent says
-    that people may not code them are left out, and refused by title where they were chosen one by one.
-    ``fingerprint`` of the second names the plan, so that what is confirmed is what was shown.
+    ``planned`` is the unsaved round as the lead described it. Without ``models`` or ``interview_ids`` all interviews are used;
+    of these, ``drawn`` are chosen at random by the seed, or all. Interviews whose consent says that people may not code them
+    are left out, or refused by title if they were chosen individually. ``fingerprint`` of the second result identifies the
+    plan, so that the confirmed plan is the one that was shown.
     """
     _check_words(study, planned)
     if not 0 <= planned.overlap_percent <= 100:
@@ -74,7 +74,7 @@ def plan_round(
     allowed = list_consenting(label_of, Consent.Scope.CODING)
     label_of = {pk: label for pk, label in label_of.items() if pk in allowed}
     if len(interview_ids) and not label_of:
-        raise Refused("None of the ticked interviews is with one of the chosen models.", field="interviews")
+        raise Refused("None of the ticked interviews was held with one of the chosen models.", field="interviews")
     if drawn is not None:
         label_of = draw_items(label_of, drawn, seed=planned.seed)
     try:
@@ -112,7 +112,7 @@ def open_round(
 ) -> Round:
     """Store the planned round with the assignments of the plan that was shown as ``plan_name``.
 
-    A plan that was confirmed before, by whomever, is the round it became. Raises ``Refused`` or ``PlanChanged``.
+    If anybody has already confirmed this plan, returns its round. Raises ``Refused`` or ``PlanChanged``.
     """
     Study.objects.select_for_update().get(pk=study.pk)
     if (stored := study.rounds.filter(idempotency_key=idempotency_key).first()) is not None:
@@ -154,7 +154,7 @@ def open_round(
 
 
 def _check_same_plan(stored: Round, planned: Round) -> Round:
-    """The round a plan became. Raises ``PlanChanged`` when another plan comes under its number."""
+    """The stored round of a plan. Raises ``PlanChanged`` if the same key was used for another plan."""
     asked = (planned.name.strip(), planned.seed, planned.overlap_percent)
     if (stored.name, stored.seed, stored.overlap_percent) != asked:
         raise PlanChanged(
@@ -165,7 +165,7 @@ def _check_same_plan(stored: Round, planned: Round) -> Round:
 
 @transaction.atomic
 def assign(*, round_: Round, interview: Interview, coder: User, by: User) -> Assignment:
-    """Give ``coder`` one more interview. What is assigned already is left as it is. Raises ``Refused``."""
+    """Assign an interview to ``coder``. An existing assignment is left as it is. Raises ``Refused``."""
     _hold_open(round_)
     if interview.study_id != round_.study_id:
         raise Refused("This interview is not part of this study.")
@@ -195,7 +195,7 @@ def assign(*, round_: Round, interview: Interview, coder: User, by: User) -> Ass
 
 @transaction.atomic
 def unassign(*, assignment: Assignment, by: User) -> None:
-    """Take an interview away from a coder; her codings stay. Raises ``Refused`` for what she has completed."""
+    """Withdraw an assignment; the coder's codings stay. Raises ``Refused`` if she has completed it."""
     _hold_open(assignment.round)
     assignment.refresh_from_db(fields=["completed_at", "withdrawn_at"])
     if assignment.withdrawn_at:
@@ -211,10 +211,10 @@ def unassign(*, assignment: Assignment, by: User) -> None:
 
 @transaction.atomic
 def complete_assignment(*, assignment: Assignment, reason: str = "", by: User) -> None:
-    """Store that ``by`` confirmed her codings of an interview; nobody codes it under this assignment any more.
+    """Store that ``by`` has completed an interview; it can no longer be coded under this assignment.
 
-    Raises ``StillUndecided`` while sentences of the model are undecided and no reason says why that is meant, and
-    ``Refused`` for another person's assignment or a locked round.
+    Raises ``StillUndecided`` if sentences of the model are undecided and no reason is given, and ``Refused`` for another
+    person's assignment or a locked round.
     """
     _hold_open(assignment.round)
     if assignment.coder_id != by.pk:
@@ -236,7 +236,7 @@ def complete_assignment(*, assignment: Assignment, reason: str = "", by: User) -
 
 
 def _check_undecided(progress: Progress, reason: str) -> str:
-    """The reason as it is stored. Raises ``StillUndecided`` where sentences are undecided and none is given."""
+    """The cleaned reason. Raises ``StillUndecided`` if sentences are undecided and none is given."""
     reason = check_reason(reason, one_line=True)
     if progress.undecided and not reason:
         raise StillUndecided(
@@ -249,8 +249,8 @@ def _check_undecided(progress: Progress, reason: str) -> str:
 
 @transaction.atomic
 def complete_several(*, assignments: Sequence[Assignment], reason: str = "", by: User) -> None:
-    """Complete all of these, or none. The reason goes with those in which sentences are undecided. Raises as
-    ``complete_assignment`` does, with every interview that has undecided sentences."""
+    """Complete all of these, or none. The reason is stored for interviews with undecided sentences. Raises as
+    ``complete_assignment`` does, naming every such interview."""
     progress = read_progress([each.interview_id for each in assignments], coder_id=by.pk)
     undecided = []
     for assignment in assignments:
@@ -269,7 +269,7 @@ def complete_several(*, assignments: Sequence[Assignment], reason: str = "", by:
 
 @transaction.atomic
 def reopen_assignment(*, assignment: Assignment, reason: str, by: User) -> None:
-    """Give an interview back to its coder. Raises ``Refused`` without a reason or in a locked round."""
+    """Return an interview to its coder. Raises ``Refused`` without a reason or in a locked round."""
     _hold_open(assignment.round)
     assignment.refresh_from_db(fields=["completed_at", "withdrawn_at"])
     if assignment.completed_at is None or assignment.withdrawn_at:
@@ -283,7 +283,7 @@ def reopen_assignment(*, assignment: Assignment, reason: str, by: User) -> None:
 
 @transaction.atomic
 def lock_round(*, round_: Round, by: User) -> None:
-    """Close a round: nobody codes its interviews until it is unlocked. A locked round is left as it is."""
+    """Lock a round: nobody can code its interviews until it is unlocked. A locked round is left as it is."""
     held = Round.objects.select_for_update().get(pk=round_.pk)
     if held.locked_at:
         return
@@ -295,7 +295,7 @@ def lock_round(*, round_: Round, by: User) -> None:
 
 @transaction.atomic
 def unlock_round(*, round_: Round, reason: str, by: User) -> None:
-    """Open a locked round again; what was completed stays so. Raises ``Refused``."""
+    """Unlock a round; completed assignments stay completed. Raises ``Refused``."""
     held = Round.objects.select_for_update().get(pk=round_.pk)
     if held.locked_at is None:
         return
@@ -305,7 +305,7 @@ def unlock_round(*, round_: Round, reason: str, by: User) -> None:
 
 
 def _hold_open(round_: Round) -> None:
-    """Keep the round as it is for this transaction. Raises ``Refused`` when it is locked."""
+    """Lock the round's row for this transaction. Raises ``Refused`` if the round is locked."""
     if Round.objects.select_for_update().get(pk=round_.pk).locked_at:
         raise Refused(f"{round_.name} is locked. A lead can unlock it, with a reason.")
 
@@ -324,11 +324,10 @@ def _record(action: str, round_: Round, by: User, details: dict[str, object], ta
 def complete_interview(*, study: Study, interview: Interview, reason: str = "", by: User) -> Completion:
     """Record that ``by`` has completed an interview; she cannot code it until she undoes this.
 
-    In a study without assignments this takes the place of signing off. She can undo it until she opens her own figures that
-    include the interview: these reveal what a machine said of sentences on which it is not shown, so her labels there are
-    fixed from then on.
-    Repeating it changes nothing. Raises ``StillUndecided`` while sentences of the model are undecided and no reason is
-    given, and ``Refused`` for an interview that is assigned, or that a round closes.
+    In a study without assignments this replaces completing an assignment. She can undo it until she opens her own figures with
+    the interview: these reveal a machine's labels on withheld sentences, so her labels there are fixed from then on. Repeating
+    it changes nothing. Raises ``StillUndecided`` while sentences of the model are undecided and no reason is given, and
+    ``Refused`` for an interview that is assigned, or that a round closes.
     """
     if interview.study_id != study.pk:
         raise Refused("This interview is not part of this study.")
@@ -365,7 +364,7 @@ def complete_interview(*, study: Study, interview: Interview, reason: str = "", 
 
 @transaction.atomic
 def reopen_interview(*, study: Study, interview: Interview, by: User) -> None:
-    """Undo the completion of an interview, to code it further. Raises ``Refused`` once one's own figures with it were opened."""
+    """Undo the completion of an interview, to continue coding. Raises ``Refused`` once one's own figures with it were opened."""
     own = Completion.objects.select_for_update().filter(interview=interview, coder=by, withdrawn_at__isnull=True)
     completion = own.first()
     if completion is None:
@@ -390,7 +389,7 @@ def reopen_interview(*, study: Study, interview: Interview, by: User) -> None:
 
 @transaction.atomic
 def show_completed(*, study: Study, by: User) -> int:
-    """Open one's own figures with all completed interviews, which fixes one's labels there. Returns how many are new."""
+    """Open one's own figures with all completed interviews, which fixes one's labels there. Returns the number of new ones."""
     own = Completion.objects.select_for_update().filter(interview__study=study, coder=by)
     completed = list(own.filter(withdrawn_at__isnull=True, shown_at__isnull=True).order_by("pk"))
     if not completed:
@@ -409,7 +408,7 @@ def show_completed(*, study: Study, by: User) -> int:
 
 
 def list_notes(user: User) -> list[str]:
-    """A sentence for each open round with interviews that only this person is still to code."""
+    """A sentence for each open round with interviews that only this person has yet to code."""
     active = Assignment.objects.filter(withdrawn_at__isnull=True)
     others = active.filter(round=OuterRef("round"), interview=OuterRef("interview"), coder__is_active=True).exclude(
         coder=user
@@ -440,7 +439,7 @@ def list_assigned(study: Study, user: User) -> list[str]:
 
 
 def announce_if_completed(round_: Round) -> None:
-    """Tell every part that asked for it, if nothing of the round is left to be completed. The round's row is locked."""
+    """Notify other rooms if everything in the round is completed. The round's row is locked."""
     counted = round_.assignments.counted()
     if counted.filter(completed_at__isnull=True).exists() or not counted.exists():
         return

@@ -1,4 +1,4 @@
-"""What a lead says about a round, and what coders and leads say when they hand in, take back or close."""
+"""Forms for planning rounds, and for completing, returning and locking."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STAY_OPEN, CLOSE = "open", "close"
 
 
 class RoundForm(OnceForm, RowForm):
-    """A round to be planned; with ``plan_name``, one whose plan was shown and is confirmed."""
+    """A round to plan; with ``plan_name``, the confirmation of a plan that was shown."""
 
     coders = forms.MultipleChoiceField(
         label="Coders",
@@ -52,7 +52,7 @@ class RoundForm(OnceForm, RowForm):
         widget=forms.RadioSelect,
         choices=[
             (STAY_OPEN, "stay open to every coder, unless another round assigns them"),
-            (CLOSE, "are closed to everyone to whom no round assigns them"),
+            (CLOSE, "can be coded only by those to whom a round assigns them"),
         ],
         initial=STAY_OPEN,
         required=False,
@@ -75,7 +75,7 @@ class RoundForm(OnceForm, RowForm):
         coders = [(str(user.pk), user.username) for user in queries.list_coders(study)]
         cast("forms.MultipleChoiceField", self.fields["coders"]).choices = coders
         labels = sorted(set(queries.read_labels(study).values()))
-        # A box cannot stand for the empty label, so that one is written as a dash.
+        # A box cannot have the empty label, so it is written as a dash.
         choices = [(label or NOT_KNOWN, label or "not known") for label in labels]
         cast("forms.MultipleChoiceField", self.fields["models"]).choices = choices
         titles = study.interviews.order_by("pk").values_list("pk", "title", "model_label")
@@ -84,7 +84,7 @@ class RoundForm(OnceForm, RowForm):
         ]
 
     def read(self) -> dict[str, Any]:
-        """The keywords of ``plan_round``, once the form is valid."""
+        """The arguments of ``plan_round``, once the form is valid."""
         data = self.cleaned_data
         self.instance.closes_others = data["closes_others"] == CLOSE
         return {
@@ -97,7 +97,7 @@ class RoundForm(OnceForm, RowForm):
 
 
 class CellsForm(forms.Form):
-    """What a lead ticked in the table of a round: places of the form "interview:coder", and what to do there."""
+    """The cells that a lead ticked in the table of a round, as "interview:coder", and what to do there."""
 
     ACTS = (("assign", "Assign"), ("unassign", "Unassign"), ("give_back", "Give back"))
 
@@ -131,7 +131,7 @@ def _read_number(text: str) -> int:
 
 
 class LockForm(forms.Form):
-    """Close a round, or open it again with a reason."""
+    """Lock a round, or unlock it with a reason."""
 
     act = forms.ChoiceField(choices=[("lock", "Lock"), ("unlock", "Unlock")])
     confirmed = forms.BooleanField(label="Lock the round although not everything is completed", required=False)
@@ -139,7 +139,7 @@ class LockForm(forms.Form):
 
 
 class CompleteForm(forms.Form):
-    """A coder's word that these are her codings."""
+    """A coder's confirmation that these are her codings."""
 
     confirmed = forms.BooleanField(
         label="I confirm that these are my codings, and that I have completed this interview.",
@@ -154,7 +154,7 @@ class CompleteForm(forms.Form):
 
 
 class CompleteInterviewForm(CompleteForm):
-    """A coder's word that she is through with an interview."""
+    """A coder's confirmation that she has completed an interview."""
 
     confirmed = forms.BooleanField(
         label="I have completed this interview and will not code it again.",
@@ -163,7 +163,7 @@ class CompleteInterviewForm(CompleteForm):
 
 
 class CompleteSeveralForm(CompleteForm):
-    """The same of several interviews at once."""
+    """The same for several interviews."""
 
     interview = forms.TypedMultipleChoiceField(
         coerce=int, error_messages={"required": "Tick the interviews to complete."}, widget=forms.MultipleHiddenInput

@@ -1,4 +1,4 @@
-"""How interviews are allocated: rounds, who codes what, and what is completed."""
+"""The allocation of interviews: rounds, assignments and completions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from transcripts.ui.typed_text import MAX_TEXT
 
 
 class Round(models.Model):
-    """A stretch of the work with its own assignments. A locked round is not coded any more until it is unlocked.
+    """A period of coding with its own assignments. Nobody codes in a locked round until it is unlocked.
 
     ``overlap_percent`` is the share of interviews allocated to ``overlap_readers`` coders instead of one; ``seed``
     makes the allocation repeatable. ``idempotency_key`` is made with the plan, so that a plan confirmed twice is stored once.
@@ -48,7 +48,7 @@ class Round(models.Model):
         default=0,
         help_text="Keep this number. The same number assigns the same interviews to the same people.",
     )
-    # Whether interviews outside of it can be coded only by those they are assigned to in some round. So it was for all
+    # Whether interviews outside it can be coded only by those to whom some round assigns them. This was so for all
     # rounds before one could choose.
     closes_others = models.BooleanField(default=True)
     idempotency_key = models.UUIDField(null=True, blank=True)
@@ -86,9 +86,9 @@ class Round(models.Model):
 
 
 class Completion(models.Model):
-    """A coder's word that she is through with an interview, in a study in which nothing is assigned to be completed.
+    """A coder's statement that she has completed an unassigned interview.
 
-    She may take it back (``withdrawn_at``) until her own figures with it were opened to her (``shown_at``).
+    She may withdraw it (``withdrawn_at``) until she opens her own figures with it (``shown_at``).
     """
 
     interview = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="completions")
@@ -119,12 +119,12 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
     """Which assignments count."""
 
     def counted(self) -> Self:
-        """Those that were not withdrawn, of interviews that count in their study."""
+        """Assignments that were not withdrawn, of interviews that count in their study."""
         return self.filter(withdrawn_at__isnull=True, interview__study__isnull=False)
 
 
 class Assignment(models.Model):
-    """One interview one coder is to code in one round. ``completed_at``: she confirmed that these are her codings."""
+    """One interview assigned to one coder in one round. ``completed_at``: she confirmed that these are her codings."""
 
     round = models.ForeignKey(Round, on_delete=models.PROTECT, related_name="assignments")
     interview = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="assignments")

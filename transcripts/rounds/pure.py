@@ -1,6 +1,6 @@
 """Allocating interviews to coders: the same plan for the same seed, on every machine.
 
-No random numbers are used: things are ordered by the SHA-256 of the seed and their own number.
+No random numbers are used: items are ordered by the SHA-256 of the seed and their id.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from itertools import combinations
 
 
 class CannotAllocate(Exception):
-    """A sentence on why these numbers make no plan."""
+    """These numbers do not allow a plan; the message says why."""
 
 
 def draw_items(label_of: Mapping[int, str], number: int, *, seed: int) -> dict[int, str]:
-    """``number`` of these, drawn by the seed; all where there are no more. In the order of the keys."""
+    """``number`` of these, drawn by the seed, or all if there are fewer; in the order of the keys."""
     drawn = set(_shuffle(sorted(label_of), seed, "draw")[:number])
     return {key: label for key, label in label_of.items() if key in drawn}
 
@@ -24,11 +24,11 @@ def draw_items(label_of: Mapping[int, str], number: int, *, seed: int) -> dict[i
 def allocate_items(
     label_of: Mapping[int, str], coders: Iterable[int], *, overlap_percent: int, readers: int = 2, seed: int = 0
 ) -> dict[int, tuple[int, ...]]:
-    """The coders of each interview: one reader each, and ``readers`` different ones for ``overlap_percent`` of them.
+    """The coders of each interview: one coder each, and ``readers`` different ones for ``overlap_percent`` of them.
 
-    ``label_of`` has the label of the model of each interview by its key; the result is in the order of the keys. The
-    number read by several is rounded half up and spread over the labels by their size. Any two coders differ by at most
-    one reading, within each label and over all; who reads together with whom is varied. Raises ``CannotAllocate``.
+    ``label_of`` has the model label of each interview by its key; the result is in the order of the keys. The number of shared
+    interviews is rounded half up and spread over the labels by size. The numbers of any two coders differ by at most one,
+    within each label and overall; the combinations of coders vary. Raises ``CannotAllocate``.
     """
     coders = _shuffle(coders, seed, "coder")
     _check(len(label_of), coders, overlap_percent=overlap_percent, readers=readers)
@@ -45,21 +45,21 @@ def allocate_items(
 
 
 def count_overlap(items: int, percent: int) -> int:
-    """How many of ``items`` are read by several: the exact share, rounded half up."""
+    """The number of ``items`` with several coders: the exact share, rounded half up."""
     return (2 * items * percent + 100) // 200
 
 
 def fingerprint(allocation: Mapping[int, tuple[int, ...]]) -> str:
-    """A short name of a plan: another plan has another one."""
+    """A fingerprint of a plan, which differs for every other plan."""
     text = ";".join(f"{key}:{','.join(map(str, coders))}" for key, coders in allocation.items())
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 class _Allocator:
-    """Hands out readings in blocks in which every coder comes once.
+    """Allocates interviews in blocks that contain every coder once.
 
-    A group begins with an incomplete block, of those who have the fewest readings so far; so counts differ by at most
-    one, and an item that reaches into the next block always finds enough other coders there.
+    A group begins with an incomplete block of the coders with the fewest interviews so far. So counts differ by at most one,
+    and an item that extends into the next block always finds enough other coders there.
     """
 
     def __init__(self, coders: list[int]) -> None:
@@ -68,7 +68,7 @@ class _Allocator:
         self._together: Counter[tuple[int, int]] = Counter()
 
     def allocate_group(self, sizes: dict[int, int]) -> dict[int, list[int]]:
-        """The readers of each item, given how many each needs."""
+        """The coders of each item, given the number that each needs."""
         rest = sum(sizes.values()) % len(self._order)
         block = sorted(self._order, key=lambda coder: self._total[coder])[:rest]
         allocated: dict[int, list[int]] = {}
@@ -87,7 +87,7 @@ class _Allocator:
         return allocated
 
     def _choose(self, block: list[int], readers: list[int]) -> int:
-        """The person of the block who has read least together with those who already read the item."""
+        """The coder in the block who shares the fewest items with those who already have this item."""
         return min(
             (coder for coder in block if coder not in readers),
             key=lambda coder: sum(self._together[min(coder, other), max(coder, other)] for other in readers),
@@ -111,7 +111,7 @@ def _check(items: int, coders: list[int], *, overlap_percent: int, readers: int)
 
 
 def _spread_overlap(groups: dict[str, list[int]], wanted: int, seed: int) -> dict[str, int]:
-    """How many items of each label are read by several: by largest remainder, ties by the seed."""
+    """The number of shared items of each label: by largest remainder, ties by the seed."""
     total = sum(map(len, groups.values()))
     shares = {label: divmod(wanted * len(group), total) for label, group in groups.items()}
     spread = {label: whole for label, (whole, _) in shares.items()}

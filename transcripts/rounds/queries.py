@@ -1,7 +1,7 @@
-"""What is read of rounds and assignments, and how far the reading is, in counts of sentences the model says.
+"""Queries about rounds and assignments, and the progress of coding, counted in sentences of the model.
 
-The tables of codings and decisions are read by name: their room is above this one, because it asks here whether an
-interview is open. A sentence counts as decided as the desk counts it: with a decision, or with a coding of a family of
+The tables of codings and decisions are used by name, because their room is above this one (it asks here whether an interview is
+open). A sentence counts as decided by the same rule as at the desk: with a decision, or with a coding from a family of
 sentences.
 """
 
@@ -66,7 +66,7 @@ FROM corpus_turn t JOIN corpus_sentence s ON s.turn_id = t.id
 WHERE t.interview_id IN (:interviews) AND t.is_answer AND s.retired_by_id IS NULL
 GROUP BY t.interview_id
 """
-# How many each person decided, and when she added the last label.
+# How many each person decided, and when she added her last label.
 LABELLED = """
 SELECT interview_id, coder_id, COUNT(DISTINCT sentence_id) AS number, MAX(made) FROM (
   SELECT t.interview_id, d.coder_id, s.id AS sentence_id, d.created_at AS made
@@ -97,7 +97,7 @@ CODING_ROLES = [role.key for role in ROLES.values() if Permission.CODE in role.p
 
 
 class Progress(NamedTuple):
-    """Of how many sentences of an interview a coder has decided."""
+    """How many sentences of an interview a coder has decided, and of how many."""
 
     decided: int
     total: int
@@ -119,7 +119,7 @@ class ProgressTable:
         self._totals, self._decided = totals, decided
 
     def list_coders(self) -> set[int]:
-        """Everybody who decided anything there."""
+        """Everybody who decided anything in these interviews."""
         return {coder for _, coder in self._decided}
 
     def find(self, interview_id: int, coder_id: int) -> Progress:
@@ -127,7 +127,7 @@ class ProgressTable:
 
 
 def read_progress(interview_ids: Collection[int], *, coder_id: int | None = None) -> ProgressTable:
-    """Progress in these interviews: of everybody, or of one coder alone. One query for every 500."""
+    """The progress in these interviews, of everybody or of one coder. One query for every 500."""
     totals: dict[int, int] = {}
     decided: dict[tuple[int, int], int] = {}
     ids = sorted(interview_ids)
@@ -161,14 +161,14 @@ def find_dealt_out(study: Study) -> set[int]:
 
 
 def find_locked_interviews(study: Study) -> set[int]:
-    """The interviews whose reading is over: assigned in a round that is locked, and in none that is not."""
+    """The interviews that are assigned in a locked round, and in no unlocked one."""
     rows = Assignment.objects.counted().filter(round__study=study)
     closed = rows.values("interview").annotate(open=Count("pk", filter=Q(round__locked_at__isnull=True)))
     return set(closed.filter(open=0).values_list("interview", flat=True))
 
 
 def find_unlocked_rounds(study: Study, interview_ids: Collection[int]) -> list[str]:
-    """The names of the rounds that are not locked and in which somebody is to code one of these interviews, archived or not."""
+    """The names of the unlocked rounds that assign one of these interviews, archived or not."""
     rows = Assignment.objects.filter(
         round__study=study, round__locked_at__isnull=True, withdrawn_at__isnull=True, interview__in=interview_ids
     )
@@ -177,7 +177,7 @@ def find_unlocked_rounds(study: Study, interview_ids: Collection[int]) -> list[s
 
 
 def list_coders(study: Study) -> list[User]:
-    """The members who may code, by name. Whose account is closed is given nothing new."""
+    """The members who may code, by name. People with closed accounts get nothing new."""
     members = Membership.objects.filter(study=study, user__is_active=True)
     memberships = members.filter(role__in=CODING_ROLES).select_related("user")
     return sorted((each.user for each in memberships), key=lambda user: user.username.lower())
@@ -213,7 +213,7 @@ def list_active(round_: Round) -> list[Assignment]:
 
 
 def list_own(study: Study, person: User) -> list[tuple[Assignment, Progress]]:
-    """What ``person`` is to code, with her own progress, newest round first; nothing of anybody else."""
+    """The assignments of ``person`` with her own progress, newest round first, and nothing about other people."""
     rows = Assignment.objects.counted().filter(round__study=study, coder=person)
     own = list(rows.select_related("round", "interview").order_by("-round__number", "interview"))
     progress = read_progress({row.interview_id for row in own}, coder_id=person.pk)
@@ -221,13 +221,13 @@ def list_own(study: Study, person: User) -> list[tuple[Assignment, Progress]]:
 
 
 def list_still_to_code(study: Study, person: User) -> QuerySet[Assignment]:
-    """What is assigned to ``person``, not completed, in rounds that are not locked."""
+    """The uncompleted assignments of ``person`` in unlocked rounds."""
     own = Assignment.objects.counted().filter(round__study=study, coder=person)
     return own.filter(completed_at__isnull=True, round__locked_at__isnull=True)
 
 
 def list_begun(study: Study, person: User) -> list[tuple[Interview, Progress, Completion | None]]:
-    """Of what is assigned to nobody and open: the interviews ``person`` has begun or completed, in their order."""
+    """The unassigned open interviews that ``person`` has begun or completed, in their order."""
     if closes_the_rest(study):
         return []
     dealt_out = find_dealt_out(study)
@@ -258,7 +258,7 @@ def find_own(round_: Round, interview: Interview, person: User) -> Assignment | 
 
 
 def measure_coverage(label_of: Mapping[int, str], active: list[Assignment]) -> dict[str, list[dict[str, Any]]]:
-    """For each model how many of its interviews are read by several coders, by one or by none; and what each coder has.
+    """For each model, the numbers of its interviews with several coders, one or none; and the numbers of each coder.
 
     ``by_model`` of a coder counts her interviews in the order of the models.
     """
@@ -281,8 +281,8 @@ def measure_coverage(label_of: Mapping[int, str], active: list[Assignment]) -> d
 
 
 def read_work(interviews: Collection[int], coder: User | None) -> Mapping[int, Work]:
-    """Who is to code these interviews, how far each person is, and when a label was last added: four queries for each five
-    hundred. With ``coder``: of that person alone."""
+    """The assigned coders of these interviews, each person's progress, and when a label was last added: four queries for each five
+    hundred. With ``coder``, only for that person."""
     found: dict[int, Work] = {}
     ids = sorted(interviews)
     for first in range(0, len(ids), INTERVIEWS_AT_A_TIME):
@@ -335,9 +335,9 @@ SERIES = ("decided", "not yet decided")
 
 
 def read_own_work(request: StudyRequest) -> Mapping[str, object] | None:
-    """What is left for the person who asks, and the desk where she goes on; ``None`` for people who do not code.
+    """The remaining work of the person, and the desk where she continues; ``None`` for people who do not code.
 
-    What is assigned to her comes first: until it is decided, she is led nowhere else.
+    Her assignments come first: until they are decided, she is not led anywhere else.
     """
     if Permission.CODE not in request.role.permissions:
         return None
@@ -349,7 +349,7 @@ def read_own_work(request: StudyRequest) -> Mapping[str, object] | None:
     others = [pk for pk in titles if pk not in assigned]
     given_left = [pk for pk in given if own[pk].undecided]
     others_left = [pk for pk in others if own[pk].undecided]
-    # What was begun comes before what is new.
+    # Interviews that she has begun come before new ones.
     following = sorted(given_left or others_left, key=lambda pk: own[pk].decided == 0)[:1]
     counted = given or others
     left = given_left if given else others_left
@@ -387,8 +387,8 @@ def find_open_interviews(study: Study, person: User) -> set[int]:
 
 
 def find_open(study: Study, person: User) -> tuple[dict[int, str], dict[Round, list[int]]]:
-    """The interviews that ``person`` may code now, in their order, with their titles; and of
-    them what is assigned to her, by round, the oldest round first."""
+    """The interviews that ``person`` may code now, in their order, with their titles; and those assigned to her, by round, the
+    oldest first."""
     open_ones = find_open_interviews(study, person)
     named = study.interviews.order_by("pk").values_list("pk", "title")
     titles = {pk: title for pk, title in named if pk in open_ones}
@@ -403,14 +403,15 @@ def find_open(study: Study, person: User) -> tuple[dict[int, str], dict[Round, l
 
 
 def place_all_work(request: StudyRequest) -> Mapping[str, object] | None:
-    """A place for how far everybody is, which the browser fills: in a large study it takes longer than the rest of the page."""
+    """A place for everybody's progress, which the browser fills later, because in a large study it takes longer than the rest of
+    the page."""
     if Permission.SEE_ALL_CODINGS not in request.role.permissions or not request.study.interviews.exists():
         return None
     return {}
 
 
 def read_all_work(study: Study) -> dict[str, object]:
-    """How far each coder is, and each interview."""
+    """The progress of each coder and of each interview."""
     titles = dict(study.interviews.order_by("pk").values_list("pk", "title"))
     progress = read_progress(titles)
     names, pairs = _find_pairs(study, titles, progress.list_coders())
@@ -438,12 +439,12 @@ def read_all_work(study: Study) -> dict[str, object]:
 def _find_pairs(
     study: Study, titles: Iterable[int], at_work: Collection[int]
 ) -> tuple[dict[int, str], list[tuple[int, int]]]:
-    """The names of coders, and who is to read which interview: as assigned, or every coder each interview.
+    """The names of coders, and which interviews each should code: as assigned, or every interview for every coder.
 
     People who decided something are named even if they no longer code.
     """
     assigned = Assignment.objects.counted().filter(round__study=study)
-    # The order of the model has the round in it, and with the round an interview of two rounds would be there twice.
+    # The default order includes the round, and with it an interview in two rounds would be listed twice.
     rows = list(assigned.order_by("interview", "coder").values_list("interview", "coder", "coder__username").distinct())
     pairs = [(interview, coder) for interview, coder, _ in rows]
     dealt_out = {interview for interview, _ in pairs}
@@ -468,7 +469,7 @@ def _draw(name: str, found: list[Progress], *, href: str = "") -> Row:
 
 
 def read_notes(studies: Iterable[Study], person: User) -> dict[int, str]:
-    """How many interviews are assigned to ``person`` in each study and not completed yet; one of two rounds is one."""
+    """The number of uncompleted interviews assigned to ``person`` in each study; an interview in two rounds counts once."""
     own = Assignment.objects.counted().filter(
         round__study__in=[each.pk for each in studies],
         coder=person,

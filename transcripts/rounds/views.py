@@ -43,21 +43,21 @@ INTERVIEWS_PER_PAGE = 50
 @require_safe
 @study_view(Permission.CODE)
 def show_own_work(request: StudyRequest) -> HttpResponse:
-    """What one is to code, with one's own progress only."""
+    """The person's own assignments and progress."""
     return render_own_work(request)
 
 
 @require_safe
 @study_view(Permission.SEE_ALL_CODINGS)
 def show_all_work(request: StudyRequest) -> HttpResponse:
-    """A part of the overview, loaded after the rest of it: how far each coder is, and each interview."""
+    """A part of the overview, loaded after the rest of it: the progress of each coder and of each interview."""
     return render(request, "rounds/_all_work.html", read_all_work(request.study))
 
 
 @require_POST
 @study_view(Permission.CODE)
 def complete_assignment(request: StudyRequest, number: int, interview_id: int) -> HttpResponse:
-    """Hand in an interview."""
+    """Complete an interview."""
     round_ = get_object_or_404(request.study.rounds, number=number)
     interview = get_object_or_404(request.study.interviews, pk=interview_id)
     assignment = queries.find_own(round_, interview, request.user)
@@ -76,7 +76,7 @@ def complete_assignment(request: StudyRequest, number: int, interview_id: int) -
 @require_POST
 @study_view(Permission.CODE)
 def complete_several(request: StudyRequest, number: int) -> HttpResponse:
-    """Hand in the interviews of a round that are ticked: all of them, or none."""
+    """Complete the ticked interviews of a round: all of them, or none."""
     round_ = get_object_or_404(request.study.rounds, number=number)
     own = {row.interview_id: row for row, _ in queries.list_own(request.study, request.user) if row.round == round_}
     form = CompleteSeveralForm(request.POST, own=own, auto_id=f"%s-several-{round_.number}")
@@ -115,7 +115,7 @@ def list_rounds(request: StudyRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.ASSIGN)
 def make_round(request: StudyRequest) -> HttpResponse:
-    """Plan a round, look at who would read what, and confirm it (``plan_name`` in the form)."""
+    """Plan a round, show who would code what, and confirm it (``plan_name`` in the form)."""
     # The list of interviews sends what was ticked there, and nothing else yet.
     is_begun = request.method == "POST" and "pick" not in request.POST
     picked = [] if is_begun else _list_picked(request)
@@ -147,14 +147,14 @@ def make_round(request: StudyRequest) -> HttpResponse:
 @require_safe
 @study_view(Permission.SEE_ALL_CODINGS)
 def show_round(request: StudyRequest, number: int) -> HttpResponse:
-    """Who reads what in a round, how far they are, and how interviews are covered."""
+    """Who codes what in a round, the progress, and the coverage of interviews."""
     return _render_round(request, get_object_or_404(request.study.rounds, number=number))
 
 
 @require_POST
 @study_view(Permission.ASSIGN)
 def change_assignments(request: StudyRequest, number: int) -> HttpResponse:
-    """Assign, unassign or give back what is ticked: all of it, or nothing."""
+    """Assign, unassign or return the ticked cells: all of them, or none."""
     round_ = get_object_or_404(request.study.rounds, number=number)
     form = CellsForm(request.POST)
     if not form.is_valid():
@@ -196,7 +196,7 @@ def lock(request: StudyRequest, number: int) -> HttpResponse:
 
 @transaction.atomic
 def _change_cells(request: StudyRequest, round_: Round, form: CellsForm) -> int:
-    """Do what was asked at every ticked place; the number of places at which it applied."""
+    """Carry out the request in every ticked cell; returns the number of cells that changed."""
     act, reason = form.cleaned_data["act"], form.cleaned_data["reason"]
     interviews = request.study.interviews.in_bulk([interview for interview, _ in form.cells])
     coders = request.study.members.in_bulk([coder for _, coder in form.cells])
@@ -219,7 +219,7 @@ def _change_cells(request: StudyRequest, round_: Round, form: CellsForm) -> int:
 
 
 def _list_picked(request: StudyRequest) -> list[str]:
-    """What was ticked in the list of interviews, or all that matched there."""
+    """The ticked interviews in the list, or all that matched there."""
     if "every" in request.POST:
         found = corpus_queries.list_matching(request.study, corpus_queries.read_wanted(request.POST), None)
         return [str(interview.pk) for interview in found]
@@ -229,7 +229,7 @@ def _list_picked(request: StudyRequest) -> list[str]:
 def _picture_plan(
     request: StudyRequest, form: RoundForm, coders: list[User], allocation: dict[int, tuple[int, ...]]
 ) -> dict[str, object]:
-    """What a plan comes to, by model and by coder, as the page of a round would show it; and its form to be sent again."""
+    """A plan by model and by coder, as the page of a round would show it; and its form for confirmation."""
     interviews = {row.pk: row for row in request.study.interviews.only("pk", "title", "model_label", "study_id")}
     users = {user.pk: user for user in coders}
     rows = [
@@ -262,8 +262,8 @@ def render_own_work(
     *,
     status: int = 200,
 ) -> HttpResponse:
-    """One's own work; with a ``form`` that is wrong at the assignment, at the round of several, or where nothing is assigned the
-    interview. ``?interview=`` names the one that somebody comes from."""
+    """One's own work; an invalid ``form`` is shown at its assignment, at its round, or at the unassigned interview.
+    ``?interview=`` names the interview from which the person comes."""
     own = queries.list_own(request.study, request.user)
     to_sign = Counter(row.round.number for row, _ in own if row.is_open and not row.completed_at)
     page = {
@@ -316,7 +316,7 @@ def _render_round(
 def _list_rows(
     request: StudyRequest, keys: list[int], active: list[Assignment], ticked: frozenset[tuple[int, int]]
 ) -> list[dict[str, object]]:
-    """The table of a page: its interviews, and a cell for everybody who may code or was given something."""
+    """The table of a page: its interviews, and a cell for everybody who may code or has an assignment."""
     coders = {user.pk: user for user in queries.list_coders(request.study)}
     coders.update({row.coder_id: row.coder for row in active})
     order = sorted(coders.values(), key=lambda user: user.username.lower())
@@ -340,7 +340,7 @@ def _list_rows(
 @require_POST
 @study_view(Permission.CODE)
 def complete_unassigned(request: StudyRequest, interview_id: int) -> HttpResponse:
-    """Say that one is through with an interview."""
+    """Complete an unassigned interview."""
     interview = get_object_or_404(request.study.interviews, pk=interview_id)
     form = CompleteInterviewForm(request.POST, auto_id=f"%s-{interview.pk}")
     if not form.is_valid():
@@ -363,7 +363,7 @@ def complete_unassigned(request: StudyRequest, interview_id: int) -> HttpRespons
 @require_POST
 @study_view(Permission.CODE)
 def take_back(request: StudyRequest, interview_id: int) -> HttpResponse:
-    """Take back that one is through with an interview."""
+    """Reopen an unassigned interview that one has completed."""
     interview = get_object_or_404(request.study.interviews, pk=interview_id)
     with at_top(request):
         reopen_interview(study=request.study, interview=interview, by=request.user)

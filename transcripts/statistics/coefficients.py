@@ -31,7 +31,7 @@ _NORMAL_QUANTILE = NormalDist().inv_cdf(0.975)
 
 
 class PairCounts(NamedTuple):
-    """Units that two coders decided, by who used the code: numbers, or arrays of one shape."""
+    """Units that two coders decided, counted by who used the code: numbers, or arrays of one shape."""
 
     both: Floats
     only_a: Floats
@@ -45,7 +45,7 @@ class PairCounts(NamedTuple):
 
 
 def count_pairs(both: ArrayLike, only_a: ArrayLike, only_b: ArrayLike, neither: ArrayLike) -> PairCounts:
-    """The counts as decimals, which is what the functions below take."""
+    """The counts as floats, which the functions below expect."""
     return PairCounts(*(np.asarray(count, dtype=np.float64) for count in (both, only_a, only_b, neither)))
 
 
@@ -115,7 +115,7 @@ def measure_kappa_error(counts: PairCounts) -> Floats:
 
 
 def measure_pabak(counts: PairCounts) -> Floats:
-    """Kappa as it were with both answers equally common and both coders alike: 2 p_o - 1 (Byrt and others 1993).
+    """Kappa as it would be if both answers were equally common and both coders alike: 2 p_o - 1 (Byrt and others 1993).
 
     For two categories the same as Bennett's S and the kappa of Brennan and Prediger. Undefined without a shared unit.
     """
@@ -161,7 +161,7 @@ def measure_binary_alpha(judgements: Floats, yes: Floats, differing: Floats) -> 
 class SetCounts(NamedTuple):
     """Units that two coders decided, by the sets of codes they applied: numbers, or arrays of one shape.
 
-    ``empty``: neither applied a code. ``jaccard``: the sum of |A and B| / |A or B| over the others. ``equal``: the same set.
+    ``empty``: neither coder applied a code. ``jaccard``: the sum of |A and B| / |A or B| over the others. ``equal``: same set.
     """
 
     units: Floats
@@ -203,7 +203,7 @@ Places = NDArray[np.intp]
 
 
 class Level(StrEnum):
-    """What may be said of two values: whether they are the same, which is more, by how much, in what ratio."""
+    """What a scale allows to be said of two values: whether they are the same, which is larger, by how much, in what ratio."""
 
     NOMINAL = "nominal"
     ORDINAL = "ordinal"
@@ -241,7 +241,7 @@ def count_coincidences(ratings: Floats, clusters: Places | None = None) -> Coinc
     size = int(clusters.max(initial=0)) + 1
     keys: list[Places] = [np.empty(0, np.intp)]
     shares: list[Floats] = [np.empty(0)]
-    for coder in range(len(table) - 1):  # one against all after him; all at once could be more than fits into memory
+    for coder in range(len(table) - 1):  # one coder against all later ones; all at once might not fit into memory
         others, shared = np.nonzero((table[coder + 1 :] >= 0) & (table[coder] >= 0))
         here, there = table[coder, shared], table[coder + 1 + others, shared]
         cell = np.minimum(here, there) * len(values) + np.maximum(here, there)
@@ -301,7 +301,7 @@ def _expect_difference(values: Floats, level: Level, totals: Floats) -> Floats:
         for value, total in zip(values, totals, strict=True):
             sums += total * (_square_ratios(value, values) @ totals)
         return sums
-    # About their mean, for the difference of two large sums would lose what is looked for.
+    # About their mean, because a difference of two large sums would lose the digits that matter.
     scale = _place_values(values, level, totals)
     centre = divide((totals * scale).sum(axis=0), size)
     return np.asarray(2 * size * (totals * (scale - centre) ** 2).sum(axis=0))

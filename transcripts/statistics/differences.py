@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 _ROUNDING = 1e-24
-"""Of squared means: a variance that is no larger is the rounding of numbers that are all the same."""
+"""As a share of the squared mean: a variance no larger than this is rounding error in numbers that are all the same."""
 _SMALLEST = 1e-150
 """Squares of smaller variances are 0 in the arithmetic of this machine."""
 
@@ -32,16 +32,16 @@ class Moments:
         self.n, self.mean, self.squares = n, mean, squares
 
     def add(self, value: float) -> None:
-        """Take one number in."""
+        """Add one number."""
         self.n += 1
         distance = value - self.mean
         self.mean += distance / self.n
         self.squares += distance * (value - self.mean)
 
     def __add__(self, other: Moments) -> Moments:
-        """Of the numbers of both (Chan, Golub and LeVeque 1983, The American Statistician 37:242)."""
+        """The moments of both sets of numbers together (Chan, Golub and LeVeque 1983, The American Statistician 37:242)."""
         if not self.n or not other.n:
-            # Nothing is computed again: rounding would become a spread.
+            # Nothing is recomputed here: rounding errors would look like a spread.
             known = self if self.n else other
             return Moments(known.n, known.mean, known.squares)
         n = self.n + other.n
@@ -61,7 +61,7 @@ class Moments:
 
     @property
     def interval(self) -> Interval | None:
-        """The 95 % interval of the mean by t; None below two numbers. Numbers that are all equal have an interval without width."""
+        """The 95 % interval of the mean by t; None below two numbers. If all numbers are equal, the interval has no width."""
         if self.variance is None:
             return None
         from scipy.special import stdtrit  # loads slowly, and only here
@@ -71,7 +71,7 @@ class Moments:
 
 
 class Estimate(NamedTuple):
-    """An estimate with its variance, and the degrees of freedom of the variance; ``None`` where it is taken for known."""
+    """An estimate with its variance, and the degrees of freedom of the variance; ``None`` for one treated as known."""
 
     value: float
     variance: float
@@ -104,7 +104,7 @@ def estimate_difference_of_means(first: Moments, second: Moments) -> Estimate | 
 
 
 def measure_welch(first: Moments, second: Moments) -> WelchTest | None:
-    """Whether two means are the same, by t with variances of their own (Welch 1947, Biometrika 34:28). None where
+    """A test whether two means are the same, by t with unequal variances (Welch 1947, Biometrika 34:28). None where
     ``estimate_difference_of_means`` gives nothing."""
     found = estimate_difference_of_means(first, second)
     if found is None or found.df is None:
@@ -128,7 +128,7 @@ def estimate_difference_of_shares(part: int, n: int, other_part: int, other_n: i
 
 
 class Heterogeneity(NamedTuple):
-    """Cochran's Q, degrees of freedom (of Q, and of its error; ``None`` where variances are taken for known), and P."""
+    """Cochran's Q, degrees of freedom (of Q, and of its error; ``None`` where variances are treated as known), and P."""
 
     q: float
     df: int
@@ -137,12 +137,12 @@ class Heterogeneity(NamedTuple):
 
 
 def measure_heterogeneity(estimates: Sequence[Estimate]) -> Heterogeneity | None:
-    """Whether independent estimates differ from one another by more than their errors.
+    """A test whether independent estimates differ from one another by more than their errors.
 
-    Q is the sum of squared distances from their mean, each weighed by 1 / variance (Cochran 1954, Biometrics 10:101), and is held
-    against chi-square with one degree less than there are estimates. Where variances were estimated with few degrees of freedom,
-    it is divided and held against F as Welch does (1951, Biometrika 38:330); with two estimates of means that is Welch's t.
-    None below two estimates, and where a variance is 0.
+    Q is the sum of squared distances from their mean, each weighted by 1 / variance (Cochran 1954, Biometrics 10:101), and is
+    compared with chi-square with one degree of freedom fewer than there are estimates. Where variances were estimated with few
+    degrees of freedom, it is divided and compared with F as Welch does (1951, Biometrika 38:330); with two estimates of means
+    that is Welch's t. None below two estimates, and where a variance is 0.
     """
     if len(estimates) < 2 or not all(each.variance > 0 for each in estimates):
         return None
@@ -168,16 +168,16 @@ def measure_heterogeneity(estimates: Sequence[Estimate]) -> Heterogeneity | None
 Unit = TypeVar("Unit", bound=Hashable)
 CONFIDENCE = 0.95
 LEVEL = 0.05
-"""The adjusted P from which a verdict is given."""
+"""A verdict needs an adjusted P below this."""
 SIMPLE = 10_000
-"""Values with a larger denominator than this are no means of a few repeats, and are rounded."""
+"""Values with a larger denominator than this cannot be means of a few repeats, and are rounded."""
 FINEST = 10**9
-"""To this part of 1 values are rounded whose common denominator is larger."""
+"""Values with a larger common denominator are rounded to this fraction of 1."""
 ROUNDING = 1e-12
 
 
 class Direction(StrEnum):
-    """What a comparison says of the first of the two. None of them says that there is no difference."""
+    """What a comparison says about the first of the two. No value says that there is no difference."""
 
     HIGHER = "higher"
     LOWER = "lower"
@@ -242,11 +242,11 @@ def pair_units(
     second: Mapping[Unit, float | Fraction],
     clusters: Mapping[Unit, Hashable] | None = None,
 ) -> Paired:
-    """Two sets of values by their unit, one value a unit: repeats are averaged before. ``clusters`` says what each unit lies in.
-    Units with a value on one side only are counted and left out."""
+    """Pair two sets of values by unit, with one value per unit: repeats must be averaged before. ``clusters`` names the cluster of
+    each unit. Units with a value on one side only are counted and left out."""
     import numpy as np
 
-    # In the order of the first: draws are of sizes, and no sum depends on the order.
+    # In the order of the first: draws depend only on sizes, and no sum depends on the order.
     units = [unit for unit in first if unit in second]
     whole, denominator = _make_whole([first[unit] - second[unit] for unit in units])
     return Paired(
@@ -258,7 +258,7 @@ def pair_units(
 
 
 def _make_whole(differences: Sequence[float | Fraction]) -> tuple[list[int], int]:
-    """The differences as whole numbers, and what they were multiplied by: equal sums are equal only in whole numbers."""
+    """The differences as whole numbers, and the factor that made them so: only with whole numbers are equal sums exactly equal."""
     simple = [Fraction(each).limit_denominator(SIMPLE) if isinstance(each, float) else each for each in differences]
     denominator = math.lcm(*(each.denominator for each in simple))
     is_exact = all(

@@ -1,13 +1,13 @@
-"""Figures with their intervals, what they may say, and numbers as people read them. Loads neither numpy nor scipy.
+"""Figures with their intervals, what may be concluded from them, and numbers as people read them. numpy and scipy are not
+loaded.
 
 Intervals of shares, of the difference of two and of a ratio are by formula, with units taken as independent.
 
-What a figure may say depends on how many independent clusters it has and on where its interval ends. Clusters are what is
-independent: turns, threads, cases, texts, never the sentences or repeats within one. docs/reference/method.md has the simulated
-coverage of their intervals.
+What a figure may say depends on how many independent clusters it has and on where its interval ends. Clusters are the
+independent things: turns, threads, cases or texts, never the sentences or repeats within one. docs/reference/method.md has the
+simulated coverage of their intervals.
 
-On pages, in charts, LaTeX and terminals numbers are rounded, never cut, and have a proper minus sign. Files and the API have the
-numbers themselves.
+On pages, in charts, LaTeX and terminals numbers are rounded, not cut, with a proper minus sign. Files and the API do not round.
 
 How well stated probabilities fit what came true is shown by Brier's score, the calibration error, and the bins of a reliability
 diagram.
@@ -52,8 +52,8 @@ class Share(NamedTuple):
 def wilson_interval(successes: float, n: int, confidence: float = 0.95) -> Interval | None:
     """The interval of a share, from 0 to 1, of 95 % unless said (Wilson 1927, JASA 22:209); None where ``n`` is 0.
 
-    ``successes`` need not be whole: the sum of what each of ``n`` cases reached, from 0 to 1, has at most the spread of a count.
-    Raises ValueError for successes that are no part of ``n``.
+    ``successes`` need not be whole: the sum of what each of ``n`` cases reached, from 0 to 1, has at most the spread of a
+    count. Raises ValueError for successes below 0 or above ``n``.
     """
     if not 0 <= successes <= n:
         raise ValueError(f"{successes} of {n} is no share")
@@ -116,8 +116,8 @@ def paired_ratio_interval(upper: Sequence[float], lower: Sequence[float], confid
     ratio of paired shares, exp(ln R ± z sqrt((b + c) / (U P))), where b cases have the lower share alone and c the upper alone
     (Nam and Blackwelder 2002, Statistics in Medicine 21:689).
 
-    None where either sum is 0, which includes no cases, and where the ratio is the same in every case, so that nothing says how far
-    it could be off; one case is such.
+    None where either sum is 0, which includes no cases, and where the ratio is the same in every case, so that nothing shows
+    how far it could be off, as with a single case.
     """
     over, under = math.fsum(upper), math.fsum(lower)
     if not over or not under:
@@ -142,34 +142,34 @@ ROUGH = 20
 
 
 class Mark(StrEnum):
-    """What is said of a figure of few clusters."""
+    """The mark of a figure that is based on few clusters."""
 
     FEW = "few"
     ROUGH = "rough"
 
 
 def explain_mark(mark: Mark, things: str) -> str:
-    """What a mark says, in a sentence or two. ``things`` are what is independent, in the plural: turns, threads, cases or texts."""
+    """What a mark means, in a sentence or two. ``things``: the independent things (turns, threads, cases or texts)."""
     if mark is Mark.FEW:
         return f"Few: fewer than {FEW} {things}. Nothing is concluded from it."
     return f"Rough: fewer than {ROUGH} {things}. One more or less can move the figure and its interval far."
 
 
 def explain_marks(marks: Iterable[str | None], things: str) -> list[str]:
-    """What each of the marks says that occur, once."""
+    """The meaning of each mark that occurs, once."""
     found = set(marks)
     return [explain_mark(mark, things) for mark in Mark if mark in found]
 
 
 def mark_clusters(clusters: int) -> Mark | None:
-    """The mark of a figure of that many clusters; None where they are enough."""
+    """The mark of a figure based on that many clusters; None where they are enough."""
     if clusters < FEW:
         return Mark.FEW
     return Mark.ROUGH if clusters < ROUGH else None
 
 
 def explain_marks_in(lines: Iterable[str], things: str) -> list[str]:
-    """The same of the marks that lines of text have in brackets."""
+    """The meaning of the marks that appear in brackets in lines of text."""
     text = "\n".join(lines)
     return explain_marks((mark for mark in Mark if f"({mark})" in text), things)
 
@@ -200,9 +200,9 @@ class Reason(StrEnum):
 class Figure(NamedTuple):
     """A figure. ``value`` is None where it is not defined; ``reason`` then says why, for people to read.
 
-    ``interval`` is of 95 %; ``no_interval`` says why a defined figure has none. ``pairs``: of a mean over pairs of coders, how
-    many pairs define it. ``method`` names how value and interval were found, ``units`` counts what the value is of, and
-    ``clusters`` what is independent among them: turns, threads, cases or texts. It is None where nobody counted.
+    ``interval`` is the 95 % interval; ``no_interval`` says why a defined figure has none. ``pairs``: of a mean over pairs of
+    coders, how many pairs define it. ``method`` names how value and interval were found, ``units`` is the number of units of
+    the value, and ``clusters`` that of independent ones (turns, threads, cases or texts), None if not counted.
     """
 
     value: float | None = None
@@ -221,7 +221,7 @@ class Figure(NamedTuple):
 
 
 NONE = "–"
-"""Written where there is no number."""
+"""Printed where there is no number."""
 MINUS = "−"
 _CONTEXT = Context(prec=400, rounding=ROUND_HALF_UP)
 
@@ -229,7 +229,7 @@ _CONTEXT = Context(prec=400, rounding=ROUND_HALF_UP)
 def write_number(value: float | None, digits: int = 2) -> str:
     """The number with that many decimals, a half rounded up as Django's ``floatformat`` does; a dash where it is not defined.
 
-    Never a negative nought.
+    Zero is never negative.
     """
     if value is None:
         return NONE
@@ -238,7 +238,7 @@ def write_number(value: float | None, digits: int = 2) -> str:
 
 
 def write_signed(value: float | None, digits: int = 3) -> str:
-    """A difference with its sign and that many decimals; a dash where it is not defined. Nought has no sign."""
+    """A difference with its sign and that many decimals; a dash where it is not defined. Zero has no sign."""
     text = write_number(value, digits)
     return f"+{text}" if value is not None and value > 0 and float(text) else text
 
@@ -263,7 +263,7 @@ def write_figure(figure: Figure) -> str:
 
 
 def write_p(value: float | None) -> str:
-    """A P value with three decimals, or that it is below what they show; a dash where there is none."""
+    """A P value with three decimals, or “< 0.001”; a dash where there is none."""
     if value is None:
         return NONE
     return "< 0.001" if value < 0.001 else write_number(value, 3)
@@ -280,7 +280,7 @@ def write_percent_interval(ends: Sequence[float] | None, digits: int = 1) -> str
 
 
 def write_points(difference: float | None) -> str:
-    """A difference of two shares in points of per cent; a dash where it is not defined."""
+    """A difference of two shares in percentage points; a dash where it is not defined."""
     return NONE if difference is None else f"{write_signed(100 * difference, 1)} points"
 
 
@@ -291,8 +291,8 @@ def write_out_of(part: int, whole: int) -> str:
 
 
 def round_percent(part: int, whole: int, *, of_nothing: int = 0) -> int:
-    """``part`` of ``whole`` in whole per cent, a half rounded up; 100 only where it is all, so that nobody takes 551 of 552 for
-    the end. static/js/desk/code_panel.js counts by the same rule."""
+    """``part`` of ``whole`` in whole per cent, a half rounded up; 100 only for all of it, so that 551 of 552 does not look
+    finished. static/js/desk/code_panel.js counts by the same rule."""
     if not whole:
         return of_nothing
     return min((200 * part + whole) // (2 * whole), 100 if part >= whole else 99)
@@ -308,7 +308,7 @@ TOO_FEW = (
 
 
 class Stated(NamedTuple):
-    """A probability that was stated, whether what it is about came true, and the cluster (a case, a text) that it belongs to."""
+    """A stated probability, whether the event came true, and the cluster (a case, a text) that it belongs to."""
 
     cluster: Hashable
     probability: float
@@ -329,8 +329,8 @@ class Bin(NamedTuple):
 
 
 class Calibration(NamedTuple):
-    """Of ``n`` stated probabilities of ``clusters`` clusters; ``brier`` is None without any. Below ``MIN_STATED`` clusters
-    ``error`` is None and there are no ``bins``; ``TOO_FEW`` says why."""
+    """The calibration of ``n`` stated probabilities from ``clusters`` clusters; ``brier`` is None without any. Below
+    ``MIN_STATED`` clusters ``error`` is None and there are no ``bins``; ``TOO_FEW`` says why."""
 
     n: int
     clusters: int
@@ -346,9 +346,9 @@ def measure_calibration(stated: Iterable[Stated]) -> Calibration:
     expected calibration error is the mean over bins of |mean of p - share that came true|, each bin weighted by its n (Naeini,
     Cooper and Hauskrecht 2015, AAAI 29). Bins have equal width, each from its lower end up to its upper one, the last with 1.
 
-    The interval of a share is Wilson's. Where clusters have several probabilities in a bin, its n is (sum of m)^2 / (sum of m^2), m
-    being how many a cluster has there: the mean of clusters, weighted by m, varies at most as much as a share of that n. Of one
-    cluster, or two, there is none. Raises ``ValueError`` for a probability outside 0 to 1.
+    The interval of a share is Wilson's. Where clusters have several probabilities in a bin, its n is (sum of m)^2 / (sum of
+    m^2), m being how many a cluster has there: the mean of clusters, weighted by m, varies at most as much as a share of that
+    n. With one or two clusters there is no interval. Raises ``ValueError`` for a probability outside 0 to 1.
     """
     known = list(stated)
     if wrong := [each.probability for each in known if not 0 <= each.probability <= 1]:

@@ -35,17 +35,17 @@ CONFIDENCE = 0.95
 
 MAX_RESAMPLES = 10_000
 MIN_DEFINED = 0.9
-"""Share of the resamples that must define a figure, for an interval to be given."""
+"""The share of resamples in which a figure must be defined for it to have an interval."""
 SAME = 1e-6
-"""A width that is only rounding."""
+"""A width no larger than this is only rounding error."""
 ROUNDING = 1e-9
-"""Chance that rounding may have taken from a sum of chances."""
+"""The probability that rounding may have removed from a sum of probabilities."""
 CLUSTERS_AT_A_TIME = 2_000
-"""As many weights as fit the processor's cache."""
+"""This many weights fit the processor's cache."""
 
 
 class Resamples(NamedTuple):
-    """``weights``: clusters x resamples, how often each cluster was drawn; None where nothing was, ``without`` says why."""
+    """``weights``: clusters x resamples, how often each cluster was drawn; None if nothing was: ``without`` says why."""
 
     weights: NDArray[np.uint8] | None
     without: str = ""
@@ -55,8 +55,8 @@ class Resamples(NamedTuple):
 def draw_resamples(clusters: int, *, resamples: int, seed: int) -> Resamples:
     """Draw as many clusters as there are, ``resamples`` times; the same seed gives the same draws.
 
-    Of fewer than ``FEW`` clusters nothing is drawn: intervals would be too narrow, see docs/reference/method.md. Raises
-    ``ValueError`` for a seed below 0 and for more resamples than memory is meant for.
+    With fewer than ``FEW`` clusters nothing is drawn, because intervals would be too narrow (see docs/reference/method.md).
+    Raises ``ValueError`` for a seed below 0 and for more than ``MAX_RESAMPLES``.
     """
     import numpy as np
 
@@ -68,7 +68,7 @@ def draw_resamples(clusters: int, *, resamples: int, seed: int) -> Resamples:
         return Resamples(None, Reason.NOT_DRAWN, clusters)
     if clusters < FEW:
         return Resamples(None, Reason.FEW_DRAWN, clusters)
-    # A byte is enough: a cluster is drawn once on average, and 256 times in no draw that will ever be seen.
+    # A byte is enough: a cluster is drawn once on average, and 256 times in practically no draw.
     weights = np.empty((resamples, clusters), dtype=np.uint8)
     for row, drawn in zip(weights, _draw(clusters, resamples, seed), strict=True):
         row[:] = drawn
@@ -139,9 +139,9 @@ def find_levels(clusters: int) -> tuple[float, float]:
 
 
 def open_stream(seed: int, *names: str) -> np.random.Generator:
-    """A stream of random numbers of its own for what the names say, the same on every machine and in any order.
+    """A separate stream of random numbers for these names, the same on every machine and in any order of use.
 
-    Names are hashed, for Python's own hash differs from run to run.
+    Names are hashed here because Python's own hash differs from run to run.
     """
     import numpy as np
 
@@ -166,7 +166,7 @@ def draw_sums(values: NDArray[np.int64], *, resamples: int, generator: np.random
     for kind in values:
         keys = keys * base + (kind - lowest)
     distinct, counts = np.unique(keys, return_counts=True)
-    # The commonest first: what is left for the rare ones is soon nothing, which costs nothing to draw.
+    # The commonest first: soon nothing is left for the rare ones, and drawing nothing is free.
     order = np.argsort(-counts, kind="stable")
     distinct = distinct[order]
     drawn = generator.multinomial(values.shape[1], counts[order] / values.shape[1], size=resamples).T.astype(np.float64)
@@ -176,12 +176,12 @@ def draw_sums(values: NDArray[np.int64], *, resamples: int, generator: np.random
 
 
 def sum_all_resamples(values: NDArray[np.int64]) -> Interval | None:
-    """The 95 % expanded percentile interval of the sum of resampled whole numbers over *all* resamples; None if that is too long.
+    """The 95 % expanded percentile interval of the sum of resampled whole numbers over *all* resamples; None if too slow.
 
-    What ``draw_sums`` approaches with ever more draws (the ideal bootstrap, Efron and Tibshirani 1993, section 6.4): the
-    sum of n independent draws is distributed as the n-fold convolution of the values' shares, by Fourier transform. Only
-    sums within ten standard deviations are computed; the rest has a probability less chance than a percentile can show. A
-    percentile is the lowest sum that enough of the chance does not exceed.
+    ``draw_sums`` approaches it with ever more draws (the ideal bootstrap, Efron and Tibshirani 1993, section 6.4): the sum of n
+    independent draws is distributed as the n-fold convolution of the values' shares, by Fourier transform. Only sums within ten
+    standard deviations are computed; the rest has a probability less chance than a percentile can show. A percentile is the
+    lowest sum that enough of the chance does not exceed.
     """
     import numpy as np
 
@@ -209,7 +209,7 @@ _ROUNDING = 1e-12
 
 class ClusterShare(NamedTuple):
     """A share of ``n`` units in ``clusters``. ``variance`` is None for one cluster; ``effective``: how many independent units
-    would say as much, never above ``n``."""
+    would carry as much information, never above ``n``."""
 
     value: float
     n: int
@@ -245,8 +245,8 @@ METHOD = "Wilson's interval of the effective number of units, by Student's t ove
 def average_clusters(parts: ArrayLike, units: ArrayLike, weights: ArrayLike | None = None) -> ClusterShare | None:
     """The share of ``parts`` in ``units``, a number of each cluster, ``weights`` 1 unless given; None where there is no unit.
 
-    Clusters without a unit do not count. Where every unit is alike nothing is seen to vary, and each cluster counts as one unit.
-    Units never count for more than they are.
+    Clusters without a unit do not count. Where all units are alike no variation can be seen, and each cluster counts as one
+    unit. The effective number never exceeds the actual one.
     """
     import numpy as np
 
@@ -272,9 +272,9 @@ def average_clusters(parts: ArrayLike, units: ArrayLike, weights: ArrayLike | No
 def subtract_shares(first: ClusterShare | None, second: ClusterShare | None, correlation: float = 0.0) -> Figure:
     """The first share minus the second, with its interval; not defined where either is missing.
 
-    ``correlation`` is that of the two shares, 0 where they are of different clusters: see `correlate_shares`. With it the hybrid is
-    that of Zou (2007, Psychological Methods 12:399, equation 15). Of fewer than ten clusters a positive one is taken for 0: an
-    interval that it narrows would contain the truth too seldom. Its clusters are the fewer of the two.
+    ``correlation`` is that of the two shares, 0 where they are of different clusters: see `correlate_shares`. With it the
+    hybrid is that of Zou (2007, Psychological Methods 12:399, equation 15). With fewer than ten clusters a positive one is
+    treated as 0: an interval narrowed by it would contain the truth too seldom. Its clusters are the smaller number of the two.
     """
     if first is None or second is None:
         return Figure(reason=Reason.ONE_SIDE)

@@ -20,11 +20,11 @@ _TIES = 1 + 1e-7
 """Tables whose probability is within rounding of the observed one count as equally likely."""
 _ROUNDING = 1e-12
 MAX_WINDOW = 1 << 17
-"""Up to this number of sums is computed exactly; for more, drawing is faster."""
+"""Up to this number of sums, P is computed exactly; for more, drawing is faster."""
 _AT_A_TIME = 1 << 15
-"""As many numbers fit the processor's cache."""
+"""This many numbers fit the processor's cache."""
 _WAVES = 1 << 19
-"""As many numbers of waves are computed at once: 4 MB."""
+"""This many numbers of waves are computed at once: 4 MB."""
 MIN_P = 1e-12
 """Below this, rounding errors are larger than the probability itself."""
 FLIPS = 10_000
@@ -77,12 +77,12 @@ def measure_chi_square(part: int, n: int, other_part: int, other_n: int) -> ChiS
 
 
 MIN_EXPECTED = 5
-"""Pearson's chi-square is for tables of which no cell is expected to have fewer."""
+"""Pearson's chi-square is for tables in which no expected count is below this."""
 
 
 def choose_test(part: int, n: int, other_part: int, other_n: int) -> tuple[str, float | None]:
     """The one test of two shares, by name, and its P: Pearson's where at least five are expected in each cell (Cochran 1954,
-    Biometrics 10:417), else Fisher's. Only the margins choose, so nobody takes the smaller P. None where either ``n`` is 0."""
+    Biometrics 10:417), else Fisher's. Only the margins decide, so nobody can pick the smaller P. None where either ``n`` is 0."""
     total, size = part + other_part, n + other_n
     if min(n, other_n) * min(total, size - total) >= MIN_EXPECTED * size > 0:
         found = measure_chi_square(part, n, other_part, other_n)
@@ -180,7 +180,7 @@ def _count_flips(tests: Sequence[tuple[Mapping[int, int], int]]) -> list[float |
 
 
 def _count_windows(tests: Sequence[tuple[Mapping[int, int], int]], length: int) -> list[float]:
-    """The same of tests whose sums fit the same window: the waves of all are multiplied in one step."""
+    """The same for tests whose sums fit the same window: their waves are multiplied in one step."""
     import numpy as np
 
     logs, is_negative = _read_cosines(length)
@@ -198,18 +198,18 @@ def _count_windows(tests: Sequence[tuple[Mapping[int, int], int]], length: int) 
 
 @lru_cache(maxsize=8)
 def _read_cosines(length: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Of the cosine at each of ``length`` angles around the circle the logarithm of its size, and whether it is negative."""
+    """For the cosine at each of ``length`` angles around the circle: the logarithm of its size, and whether it is negative."""
     import numpy as np
 
     steps = np.arange(length)
     with np.errstate(divide="ignore"):
-        # Of 1 - sin² and not of the cosine, which is rounded near 1. Where it is 0, a number whose exponential is 0.
+        # From 1 - sin² and not from the cosine, which is rounded near 1. Where the cosine is 0: a number whose exponential is 0.
         logs = np.maximum(np.log1p(-(np.sin(2 * np.pi / length * steps) ** 2)) / 2, -1000)
     return logs, ((length < 4 * steps) & (4 * steps < 3 * length)).astype(np.float64)
 
 
 def raise_by_squaring(wave: NDArray[Any], power: int) -> NDArray[Any]:
-    """The wave to a whole power, several times as fast as numpy's own."""
+    """The wave raised to a whole power, several times as fast as numpy does it."""
     import numpy as np
 
     raised = np.ones_like(wave)
@@ -223,7 +223,7 @@ def raise_by_squaring(wave: NDArray[Any], power: int) -> NDArray[Any]:
 
 
 def adjust_holm(chances: Sequence[float]) -> list[float]:
-    """p adjusted for their number by stepping down (Holm 1979, Scand. J. Statist. 6:65), in the order given."""
+    """P values adjusted for their number by stepping down (Holm 1979, Scand. J. Statist. 6:65), in the order given."""
     order = sorted(range(len(chances)), key=chances.__getitem__)
     adjusted = [0.0] * len(chances)
     highest = 0.0

@@ -1,4 +1,4 @@
-"""The one gate to a study: views load a study through it, so a missing check is a missing study."""
+"""The only access to a study: views load the study through it, so a view without the check has no study."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from transcripts.ui.typed_text import MAX_ID
 
 P = ParamSpec("P")
 MEGABYTE = 1_000_000
-# On the path of every request in a study, and a query set takes five times as long to build as this to run. The study's
+# This runs in every request of a study, and building a query set takes five times as long as running it. The study's
 # other columns, which are rarely read, are deferred.
 STUDY_FIELDS = ("id", "slug", "name", "description")
 OWN_STUDY = """
@@ -36,7 +36,7 @@ WHERE p.slug = %s AND m.user_id = %s
 
 
 class StudyRequest(HttpRequest):
-    """A request of a signed-in person inside a study she may see."""
+    """A request of a signed-in person in a study that she may see."""
 
     user: User
     study: Study
@@ -44,7 +44,7 @@ class StudyRequest(HttpRequest):
 
 
 def visible_studies(user: User) -> QuerySet[Study]:
-    """The studies ``user`` may see: those she belongs to; the owner of the site sees all."""
+    """The studies that ``user`` may see: those of which she is a member, or all for the owner of the site."""
     if user.is_superuser:
         return Study.objects.all()
     return Study.objects.filter(memberships__user=user)
@@ -61,8 +61,8 @@ def find_role(user: User, study: Study) -> Role | None:
 def open_study(user: User, slug: str, permission: Permission = Permission.VIEW) -> tuple[Study, Role]:
     """The study and the role of ``user`` in it, in one query for a member.
 
-    Raises ``Http404`` for an outsider (as for a study that is not there), ``PermissionDenied`` for a member
-    whose role lacks ``permission``.
+    Raises ``Http404`` for an outsider (as for a study that does not exist), ``PermissionDenied`` for a member whose role lacks
+    ``permission``.
     """
     if user.is_superuser:
         study = Study.objects.filter(slug=slug).first()
@@ -97,7 +97,7 @@ def study_view(
                 raise Http404("No such thing.")
             study, role = open_study(request.user, slug, permission)  # type: ignore[arg-type]
             request.study, request.role = study, role  # type: ignore[attr-defined]
-            # No file is taken at the desk, where every query counts.
+            # The desk accepts no files, and every query counts there.
             if permission is not Permission.CODE:
                 count_upload(request, study)
             return view(request, *args, **kwargs)  # type: ignore[arg-type]
@@ -108,9 +108,10 @@ def study_view(
 
 
 def count_upload(request: HttpRequest, study: Study) -> None:
-    """Add the files of this request to what the study received today. Raises ``PermissionDenied`` where that is too much.
+    """Add the files of this request to the study's uploads of today. Raises ``PermissionDenied`` if that is too much.
 
-    Counted as they are announced, also where the view refuses them afterwards. The owner of the site may upload any amount.
+    They are counted when they are announced, even if the view refuses them afterwards. The owner of the site may upload any
+    amount.
     """
     if request.method != "POST" or request.content_type != "multipart/form-data" or request.user.is_superuser:
         return
@@ -144,10 +145,10 @@ def post(
 ) -> Callable[..., HttpResponseBase]:
     """The view that carries out ``act`` for people who hold ``permission``.
 
-    The act gets what ``on`` finds by the request and its address, what was typed into ``form``, and the person as ``by``. Once
-    it is done, ``then`` answers; or ``done`` is said at the top of the page ``to``: its name, and what its address has of this
-    one. An act that is refused says so in its form, which ``page`` shows again; without a form, at the top of the page ``to``.
-    Raises ``ImproperlyConfigured`` where there is no page for one of these.
+    The act gets the result of ``on`` for the request and its address, the values of ``form``, and the person as ``by``. After
+    it, ``then`` answers, or ``done`` is shown at the top of the page ``to``, which is given by its name and the arguments that
+    it shares with this address. A refusal is shown in the form, which ``page`` shows again, or without a form at the top of the
+    page ``to``. Raises ``ImproperlyConfigured`` if there is no page for one of these.
     """
     if (form is not None and page is None) or (page is None and not to) or (then is None and not to):
         raise ImproperlyConfigured("A form needs the page that shows it again, and an act a page that it leads to.")

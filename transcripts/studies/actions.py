@@ -1,4 +1,4 @@
-"""What is done to studies and their members."""
+"""Actions on studies and their members."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 
 @transaction.atomic
 def create_study(*, slug: str, name: str, by: trail.Actor, description: str = "") -> Study:
-    """Make an empty study. A person who makes one becomes its owner; the codebook is seeded by its own action.
+    """Create an empty study. The person who creates it becomes its owner; another action creates the codebook.
 
     Raises ``Refused``, or ``PermissionDenied`` for a person without the right to start studies.
     """
@@ -62,13 +62,13 @@ def create_study(*, slug: str, name: str, by: trail.Actor, description: str = ""
 
 @transaction.atomic
 def skip_step(*, study: Study, step: str, by: trail.Actor, restores: bool = False) -> None:
-    """Leave out a step of beginning the study, one of ``STEPS``; with ``restores`` bring it back. Nothing else changes.
+    """Skip one of the first ``STEPS`` of the study; with ``restores`` bring it back. Nothing else changes.
 
-    Raises ``Refused`` for a step that there is not. Callers make sure that ``by`` may run the study.
+    Raises ``Refused`` for an unknown step. Callers check that ``by`` may run the study.
     """
     if step not in STEPS:
         raise Refused("There is no such step. Open the overview again.")
-    # Locked: of two steps skipped at once, neither is forgotten.
+    # Locked, so that of two steps skipped at once neither is lost.
     locked = Study.objects.select_for_update().get(pk=study.pk)
     if (step in locked.skipped_steps) is not restores:
         return
@@ -80,8 +80,8 @@ def skip_step(*, study: Study, step: str, by: trail.Actor, restores: bool = Fals
 
 
 def make_address(slug: str, *, by: User) -> str:
-    """The address of a new study. Letters at random are added for a person who does not see every study: whether an address is
-    taken would tell her which others there are."""
+    """The address of a new study. Random letters are added for a person who does not see every study, because a taken address
+    would reveal other studies to her."""
     return (
         slug if by.is_superuser else f"{slug[: MAX_ADDRESS - ADDED - 1].strip('-')}-{get_random_string(ADDED, LETTERS)}"
     )
@@ -89,11 +89,10 @@ def make_address(slug: str, *, by: User) -> str:
 
 @transaction.atomic
 def set_member_role(*, study: Study, user: User, role: str, by: trail.Actor) -> Membership:
-    """Give a member of the study another role. The owner of the site, and a command, may add somebody with it; everybody else
-    invites her.
+    """Give a member of the study another role. The owner of the site, and commands, may also add a person with a role;
+    everybody else must invite her.
 
-    Raises ``Refused`` when that would leave the study without an owner, ``PermissionDenied`` when ``by`` may not
-    say who belongs to it.
+    Raises ``Refused`` if the study would have no owner, ``PermissionDenied`` if ``by`` may not manage the members.
     """
     _lock_members(study, by=by)
     _check_role(role)
@@ -104,7 +103,7 @@ def set_member_role(*, study: Study, user: User, role: str, by: trail.Actor) -> 
 
 @transaction.atomic
 def remove_member(*, study: Study, user: User, by: trail.Actor) -> None:
-    """Take ``user`` out of the study. Her codings stay."""
+    """Remove ``user`` from the study. Her codings stay."""
     _lock_members(study, by=by)
     membership = Membership.objects.filter(study=study, user=user).first()
     if membership is None:
@@ -125,11 +124,10 @@ def remove_member(*, study: Study, user: User, by: trail.Actor) -> None:
 def invite_person(
     *, study: Study, username: str, role: str, by: trail.Actor, is_owner_of_site: bool = False
 ) -> tuple[User, str]:
-    """Make an account for somebody new, a place in the study, and the secret of a link that signs her in once.
+    """Create an account for a new person, a membership in the study, and a link that signs her in once; returns its secret.
 
-    An open invitation of that name is replaced. Raises ``Refused`` for a name that is taken or cannot be used
-    and for an unknown role, ``PermissionDenied`` when ``by`` may not invite people, or not say who belongs
-    to the study.
+    An open invitation of that name is replaced. Raises ``Refused`` for a name that is taken or invalid and for an unknown role,
+    ``PermissionDenied`` if ``by`` may not invite people or manage the members.
     """
     check_may_invite(by)
     _lock_members(study, by=by)
@@ -145,10 +143,10 @@ def invite_person(
 
 @transaction.atomic
 def invite_user(*, study: Study, username: str, role: str, by: trail.Actor) -> Invitation:
-    """Offer a role to the person with this user name. The same is done, and said, if nobody has it.
+    """Offer a role to the person with this user name. The effect and the message are the same if nobody has it.
 
-    An open invitation of that name is replaced. Raises ``Refused`` for a member and an unknown role,
-    ``PermissionDenied`` when ``by`` may not invite people, or not say who belongs to the study.
+    An open invitation of that name is replaced. Raises ``Refused`` for a member and an unknown role, ``PermissionDenied`` if
+    ``by`` may not invite people or manage the members.
     """
     check_may_invite(by)
     _lock_members(study, by=by)
@@ -174,7 +172,7 @@ def invite_user(*, study: Study, username: str, role: str, by: trail.Actor) -> I
 
 @transaction.atomic
 def withdraw_invitation(*, invitation: Invitation, by: trail.Actor) -> None:
-    """Take an invitation back, unless it was answered. Reads invitation.study."""
+    """Withdraw an invitation, unless it was answered. Reads invitation.study."""
     _lock_members(invitation.study, by=by)
     if _close_invitations(Invitation.objects.filter(pk=invitation.pk, answer=""), Invitation.Answer.WITHDRAWN):
         _record_invitation("study.invitation.withdrawn", invitation, by)
@@ -182,9 +180,9 @@ def withdraw_invitation(*, invitation: Invitation, by: trail.Actor) -> None:
 
 @transaction.atomic
 def answer_invitation(*, invitation: Invitation, accepts: bool, by: User) -> bool:
-    """Accept or decline an invitation of one's own; whether ``by`` is a member now. Reads invitation.study.
+    """Accept or decline one's own invitation; returns whether ``by`` is a member now. Reads invitation.study.
 
-    Raises ``Refused`` for an invitation that is not open any more, ``PermissionDenied`` for somebody else's.
+    Raises ``Refused`` for an invitation that is no longer open, ``PermissionDenied`` for somebody else's.
     """
     if invitation.user_id != by.pk:
         raise PermissionDenied("This invitation is for another person.")
@@ -208,9 +206,9 @@ def _record_invitation(action: str, invitation: Invitation, by: trail.Actor) -> 
 
 @transaction.atomic
 def renew_invitation(*, study: Study, user: User, by: User) -> str:
-    """The secret of a new sign-in link for a member who never came in.
+    """Create a new sign-in link for a member who has never signed in, and return its secret.
 
-    A link is its person: so nobody gets one for somebody who has an account of her own already, or who belongs to a
+    Anybody with the link can act as the person. So nobody gets one for a person who had an account before, or who belongs to a
     study that ``by`` does not own. Raises ``Refused`` for those, ``PermissionDenied`` without the right to invite.
     """
     check_may_invite(by)
@@ -226,9 +224,9 @@ def renew_invitation(*, study: Study, user: User, by: User) -> str:
 
 @transaction.atomic
 def revoke_invitation(*, study: Study, user: User, by: User) -> bool:
-    """End the unused sign-in link of a member who never came in; she stays a member, and a new link can be made for her.
+    """End the unused sign-in link of a member who has never signed in; she stays a member, and a new link can be made for her.
 
-    Whether there was one. Raises ``Refused`` for somebody for whom ``by`` could not have made it.
+    Returns whether there was one. Raises ``Refused`` for a person for whom ``by`` could not have made it.
     """
     _lock_members(study, by=by)
     if not may_renew_invitation(by, _find_newcomer(study, user)):
@@ -245,10 +243,9 @@ def _find_newcomer(study: Study, user: User) -> Membership:
 
 @transaction.atomic
 def set_method(*, study: Study, family: str = "", method: str, reason: str = "", by: trail.Actor) -> MethodChoice:
-    """Say by which method the study, or one code family of it, is read; what was said before stays on record.
+    """Set the method of the study, or of one of its code families; earlier methods stay on record.
 
-    Once something was said of the family or the study, another method needs a reason. The current method is
-    left as it is. Raises ``WrongInput``.
+    If a method was set before, another one needs a reason. Setting the current method changes nothing. Raises ``WrongInput``.
     """
     Study.objects.select_for_update().get(pk=study.pk)
     reason = check_reason(reason)
@@ -282,7 +279,7 @@ def _check_method(study: Study, *, family: str, method: str) -> None:
 
 
 def _lock_members(study: Study, *, by: trail.Actor) -> None:
-    """Hold the study's members still for this transaction, after making sure that ``by`` may change them."""
+    """Lock the study's members for this transaction, after checking that ``by`` may change them."""
     Study.objects.select_for_update().get(pk=study.pk)
     if isinstance(by, User):
         role = find_role(by, study)
@@ -335,7 +332,7 @@ def _keep_an_owner(study: Study, *, without: User) -> None:
 
 
 class RoleChange(NamedTuple):
-    """A member's role before and after; ``None`` for no part in the study."""
+    """A member's role before and after; ``None`` for no membership."""
 
     study: Study
     user: User
@@ -345,8 +342,7 @@ class RoleChange(NamedTuple):
 
     @property
     def ends_reading(self) -> bool:
-        """Whether somebody who saw every coding, without any to keep blind, does so no more: she may code now, or come
-        back to code."""
+        """Whether the change ends a role that sees every coding and does not code: she may code now, or return as a coder."""
         if self.before is None or Permission.CODE in self.before.permissions:
             return False
         may_only_read = self.after is not None and Permission.CODE not in self.after.permissions
@@ -354,10 +350,10 @@ class RoleChange(NamedTuple):
 
 
 def list_leaving(study: Study, user: User) -> list[str]:
-    """What the person who removes a member should know before."""
+    """What the person who removes a member should know first."""
     return [sentence for said in send(leaving_reviewed, study=study, user=user) for sentence in said]
 
 
 def announce_role_change(change: RoleChange) -> None:
-    """Tell every part that asked for it."""
+    """Notify other rooms of a change of role."""
     send(role_changed, change=change)

@@ -1,4 +1,4 @@
-"""Data that leaves the site as a file. Each download is recorded with what it was and, where the file is whole, its hash."""
+"""Downloads of data as files. Each is recorded with a description and, if the file is complete, its hash."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CONTENT_TYPES = {
     "tex": "application/x-tex; charset=utf-8",
     "zip": "application/zip",
 }
-"""What each kind of file is called in the answer that sends it, by the ending of its name."""
+"""The content type of each kind of file, by the ending of its name."""
 FORMAT_NAMES = {"csv": "CSV", "json": "JSON", "parquet": "Parquet", "tex": "LaTeX"}
 
 
@@ -46,7 +46,8 @@ def sends_large_files(view: Callable[..., Any]) -> bool:
 
 
 def name_narrowed(stem: str, basis: Mapping[str, object], *, is_narrowed: bool) -> str:
-    """The name of a file of figures, without its ending: two of one name rest on the same, unless they are of all there is."""
+    """The name of a file of figures, without its ending: two files with the same name have the same basis, unless they cover
+    everything."""
     digest = hashlib.sha256(json.dumps(basis, sort_keys=True).encode()).hexdigest()[:8]
     return f"{stem}-narrowed-{digest}" if is_narrowed else stem
 
@@ -55,7 +56,7 @@ def name_narrowed(stem: str, basis: Mapping[str, object], *, is_narrowed: bool) 
 def record_download(
     action: str, *, study: Study, target: models.Model | str, by: trail.Actor, details: dict[str, object]
 ) -> None:
-    """Record ``action``: that something of a study left the site. ``details`` say what."""
+    """Record with ``action`` that data of a study were downloaded. ``details`` describe them."""
     trail.record(action, target=target, by=by, stream=trail.study_stream(study.pk), details=details)
 
 
@@ -80,13 +81,13 @@ def send_download(
 def offer_table(
     table: ReportTable[Any], words: str, address: Callable[[str], str] = lambda _format: ""
 ) -> dict[str, object]:
-    """A table as ``ui/_table_files.html`` offers it: what it is, and its formats. Each is sent as
-    ``format``, to an ``address`` of its own or to that of the form."""
+    """A table for ``ui/_table_files.html``: its name, and its formats. Each is sent as ``format``, to a separate ``address`` or to
+    that of the form."""
     return {"words": words, "formats": [(FORMAT_NAMES[format], format, address(format)) for format in table.formats]}
 
 
 def address_files(route: str, *arguments: object) -> Callable[[str], str]:
-    """Where a table is sent from in each format: ``route`` with its arguments, of which the format is the last."""
+    """The addresses of a table in each format: ``route`` with its arguments, of which the format is the last."""
     return lambda format: reverse(route, args=[*arguments, format])
 
 

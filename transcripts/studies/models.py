@@ -35,15 +35,15 @@ class Study(models.Model):
 
     @property
     def study_id(self) -> int:
-        """Its own key, under the name that rows of a study have for it: the trail asks every target for it."""
+        """Its own key, under the name that rows of a study use, because the trail reads it from every target."""
         return self.pk
 
 
 class MethodChoice(models.Model):
-    """A switch of the method by which a study, or one code family of it, is read. The latest row holds; none is lost.
+    """A choice of the method of a study, or of one of its code families. The latest row applies; all are kept.
 
-    ``family`` is the identifier of a code family, empty for the study as a whole. Braun and Clarke keep the three apart;
-    a reflexive study shows no coefficient of agreement (paper 001, section 2.2).
+    ``family`` is the identifier of a code family, empty for the study as a whole. Braun and Clarke distinguish the three; a
+    reflexive study shows no coefficient of agreement (paper 001, section 2.2).
     """
 
     class Method(models.TextChoices):
@@ -77,7 +77,7 @@ class MethodChoice(models.Model):
 
 
 class UploadDay(models.Model):
-    """How many bytes of files people sent to a study on one day of the site."""
+    """The number of bytes of files that people uploaded to a study on one day."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="upload_days")
     day = models.DateField()
@@ -95,8 +95,8 @@ class UploadDay(models.Model):
 class Invitation(models.Model):
     """A role in a study, offered to the person with this user name, who becomes a member by accepting.
 
-    ``user`` is ``None`` where nobody had the name: the page of the study shows both alike, so that nobody learns who has an
-    account.
+    ``user`` is ``None`` if nobody had the name. The page of the study shows both cases in the same way, so that nobody learns
+    who has an account.
     """
 
     class Answer(models.TextChoices):
@@ -144,7 +144,7 @@ class Membership(models.Model):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=20, choices=ROLE_CHOICES)
     joined_at = models.DateTimeField()
-    # The account was made by the invitation to this study: only then may its owner make the newcomer another link.
+    # The account was created by the invitation to this study; only then may its owner make the new person another link.
     came_by_invitation = models.BooleanField(default=False)
 
     class Meta:
@@ -163,5 +163,5 @@ class Membership(models.Model):
 
     @property
     def is_awaited(self) -> bool:
-        """Whether the person never signed in: an account that nobody has claimed yet. Reads self.user."""
+        """Whether the person has never signed in. Reads self.user."""
         return self.user.last_login is None and not self.user.has_usable_password()

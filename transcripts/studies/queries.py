@@ -1,6 +1,6 @@
-"""What the pages of a study show about people and acts, its overview, and the steps by which a study begins.
+"""Queries for the pages of a study: people and acts, the overview, and the first steps.
 
-Also what closing an account means for studies.
+Also the effects of closing an account on studies.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ from transcripts.studies.roles import OWNER, ROLES, Permission, Role
 
 
 class Methods(NamedTuple):
-    """The methods that hold: of the study, if one was set, and of the code families that have their own."""
+    """The current methods: that of the study, if one was set, and those of the code families that have their own."""
 
     study: MethodChoice | None
     families: dict[str, MethodChoice]
 
     def find(self, family: str = "") -> str:
-        """What holds for a family, or for the study: what is said of neither is read reflexively."""
+        """The method of a family, or of the study; reflexive by default."""
         row = self.families.get(family) or self.study
         return row.method if row else MethodChoice.Method.REFLEXIVE.value
 
     def find_own(self, family: str) -> MethodChoice | None:
-        """What was set for this very family, or for the study."""
+        """The method that was set for this family itself, or for the study."""
         return self.families.get(family) if family else self.study
 
     @property
     def is_mixed(self) -> bool:
-        """Whether a family is read otherwise than the study."""
+        """Whether a family has another method than the study."""
         return any(row.method != self.find() for row in self.families.values())
 
 
 def studies_of(user: User) -> list[tuple[Study, Role]]:
-    """The studies ``user`` may see, by name, with her role in each. Two queries at most."""
+    """The studies that ``user`` may see, by name, with her role in each. Two queries at most."""
     if user.is_superuser:
         return [(study, OWNER) for study in visible_studies(user)]
     memberships = Membership.objects.filter(user=user).select_related("study")
@@ -52,7 +52,7 @@ def studies_of(user: User) -> list[tuple[Study, Role]]:
 
 
 def members_of(study: Study) -> list[Membership]:
-    """Who belongs to ``study``: owners first, then leads, coders and readers, each by name. One query."""
+    """The members of ``study``: owners first, then leads, coders and readers, each by name. One query."""
     memberships = Membership.objects.filter(study=study).select_related("user")
     rank = {key: place for place, key in enumerate(ROLES)}
     return sorted(memberships, key=lambda each: (rank[each.role], each.user.username.lower()))
@@ -64,14 +64,15 @@ def open_invitations(study: Study) -> list[Invitation]:
 
 
 def invitations_for(user: User) -> list[Invitation]:
-    """The studies that ``user`` is invited to, with what she is invited as."""
+    """The studies to which ``user`` is invited, with the offered roles."""
     return list(user.invitations.filter(answer="").select_related("study").order_by("pk"))
 
 
 def may_renew_invitation(by: User, membership: Membership) -> bool:
-    """Whether ``by`` may sign somebody in as this member.
+    """Whether ``by`` may make a link that signs in as this member.
 
-    Only as a newcomer whose account was made for this very study, and who belongs to none that ``by`` does not own.
+    This is allowed only for a new person whose account was created for this study, and who belongs to no study that ``by`` does
+    not own.
     """
     user = membership.user
     if user.is_superuser or not user.is_active or not membership.came_by_invitation or not membership.is_awaited:
@@ -81,18 +82,18 @@ def may_renew_invitation(by: User, membership: Membership) -> bool:
 
 
 def find_method(study: Study, family_identifier: str = "") -> str:
-    """The method by which a code family is read, or without one the study: a value of ``MethodChoice.Method``."""
+    """The method of a code family or, without one, of the study: a value of ``MethodChoice.Method``."""
     return read_methods(study).find(family_identifier)
 
 
 def read_methods(study: Study) -> Methods:
-    """All methods that hold, in one query: the latest row of the study and of each family."""
+    """All current methods, in one query: the latest row of the study and of each family."""
     latest = {row.family: row for row in study.method_choices.order_by("pk")}
     return Methods(latest.pop("", None), latest)
 
 
 def list_method_choices(study: Study) -> list[MethodChoice]:
-    """Every switch of the method, newest first."""
+    """Every choice of method, newest first."""
     return list(study.method_choices.order_by("-pk"))
 
 
@@ -114,14 +115,14 @@ def knows_family(study: Study, identifier: str) -> bool:
 
 
 def events_of(study: Study) -> QuerySet[AuditEvent]:
-    """What was done in ``study``, newest first."""
+    """The events of ``study``, newest first."""
     return AuditEvent.objects.filter(stream=trail.study_stream(study.pk)).order_by("-sequence")
 
 
 def list_details(event: AuditEvent) -> list[tuple[str, str]]:
-    """Names and values of an event's details; what is neither text nor empty stays JSON.
+    """Names and values of an event's details; values that are neither text nor empty stay JSON.
 
-    Without the rows, which are there for replaying the trail.
+    The rows are left out, because they are only for replaying the trail.
     """
     return [(name.replace("_", " "), _in_words(value)) for name, value in event.details.items() if name != "rows"]
 
@@ -143,7 +144,7 @@ def find_obstacles(user: User) -> list[str]:
 
 
 def list_notes(user: User) -> list[str]:
-    """Of which studies the person is a member, and what she offered to others."""
+    """Notes on the person's studies, and on her open invitations to others."""
     names = list(Study.objects.filter(memberships__user=user).order_by("name", "pk").values_list("name", flat=True))
     notes = (
         [f"Studies of this account: {', '.join(names)}. The work in them remains, under the same name."]
@@ -156,12 +157,12 @@ def list_notes(user: User) -> list[str]:
 
 
 def close(user: User, by: trail.Actor) -> None:
-    """Withdraw the invitations that the person sent, and see once more that each study keeps an owner."""
+    """Withdraw the invitations that the person sent, and check again that each study keeps an owner."""
     invitations = _find_invitations(user)
     own = Membership.objects.filter(user=user, role=OWNER.key)
     held = Study.objects.filter(Q(pk__in=own.values("study")) | Q(pk__in=invitations.values("study")))
     list(held.order_by("pk").select_for_update())
-    # Somebody may have taken another owner out of a study since this was asked first.
+    # Another owner may have been removed from a study since the first check.
     if obstacles := find_obstacles(user):
         raise Refused(" ".join(obstacles))
     for invitation in invitations:
@@ -180,14 +181,15 @@ def _find_invitations(user: User) -> QuerySet[Invitation]:
 
 Read = Callable[[StudyRequest], Mapping[str, object] | None]
 ReadNotes = Callable[[Collection[Study], User], Mapping[int, str]]
-# In the order in which they are shown; templates/studies/_first_steps.html says what there is to do.
+# In the order in which they are shown; templates/studies/_first_steps.html describes them.
 STEPS = {"codebook": "Codebook and method", "people": "Who codes", "import": "First import", "code": "Code"}
 
 
 class Card(NamedTuple):
-    """A part of the overview: its template, and what it reads; ``None`` where it has nothing to show to this person.
+    """A part of the overview: its template, and the function that reads its data, ``None`` if it has nothing to show to this
+    person.
 
-    Cards are shown in the order of their ``rank``. It shows what its reader may see elsewhere, and no more (docs/blinding.md).
+    Cards are shown in the order of their ``rank``. A card shows only what its reader may also see elsewhere (docs/blinding.md).
     """
 
     rank: int
@@ -196,7 +198,7 @@ class Card(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """Something that waits for a person, as a line with its link."""
+    """Something that waits for a person, as a line with a link."""
 
     words: str
     address: str
@@ -210,28 +212,28 @@ _notes: list[ReadNotes] = []
 def register_overview(
     *parts: Card, waiting: Callable[[StudyRequest], Waiting | None] | None = None, note: ReadNotes | None = None
 ) -> None:
-    """Add to the overview of a study: cards; a line under "Waiting for you" where there is something; and what the list of
-    studies says of each, by its number, read for all at once. Called once, in a room's ``registrations``."""
+    """Add to the overview of a study: cards; lines under "Waiting for you"; and notes in the list of studies, by the study's id,
+    read for all at once. Called once, in a room's ``registrations``."""
     _cards.extend(parts)
     _waiting.extend([waiting] if waiting else [])
     _notes.extend([note] if note else [])
 
 
 def read_cards(request: StudyRequest) -> list[tuple[str, Mapping[str, object]]]:
-    """The parts of the overview that have something to show, in order: template and contents."""
+    """The parts of the overview that have something to show, in order: template and data."""
     load_registrations()
     read = ((card.template, card.read(request)) for card in sorted(_cards, key=lambda card: card.rank))
     return [(template, contents) for template, contents in read if contents is not None]
 
 
 def list_waiting(request: StudyRequest) -> list[Waiting]:
-    """What waits for the person who asks."""
+    """What waits for the person who requests the page."""
     load_registrations()
     return [found for read in _waiting if (found := read(request)) is not None]
 
 
 def read_notes(studies: Collection[Study], person: User) -> dict[int, list[str]]:
-    """What is said of each study, by its number."""
+    """The notes on each study, by its id."""
     load_registrations()
     found: dict[int, list[str]] = {study.pk: [] for study in studies}
     for read in _notes:
@@ -241,7 +243,7 @@ def read_notes(studies: Collection[Study], person: User) -> dict[int, list[str]]
 
 
 class Step(NamedTuple):
-    """A step with its state: ``done``, ``skipped``, ``next`` or ``later``. ``chosen`` says what was done, if it is."""
+    """A step with its state: ``done``, ``skipped``, ``next`` or ``later``. ``chosen`` says what was done, if it is done."""
 
     key: str
     name: str
@@ -262,17 +264,17 @@ class FirstSteps(NamedTuple):
 
     @property
     def has_codes(self) -> bool:
-        """Whether a codebook is published: nobody can apply a code before."""
+        """Whether a codebook is published; before that, nobody can apply a code."""
         return any(step.key == "codebook" and step.state == "done" for step in self.steps)
 
     @property
     def skipped(self) -> list[Step]:
-        """What can be brought back."""
+        """The skipped steps, which can be brought back."""
         return [step for step in self.steps if step.state == "skipped"]
 
 
 def read_first_steps(study: Study, members: Collection[Membership]) -> FirstSteps | None:
-    """How far the study has begun; ``None`` once somebody has coded or decided a sentence.
+    """The first steps of the study; ``None`` once somebody has coded or decided a sentence.
 
     Codebook, interviews, codings and decisions are read through the study's relations, because their rooms are above this one.
     """
@@ -280,7 +282,7 @@ def read_first_steps(study: Study, members: Collection[Membership]) -> FirstStep
     decided = of_study.filter(interviews__turns__sentences__decisions__isnull=False)
     coded = of_study.filter(interviews__turns__sentences__codings__isnull=False)
     this = Study.objects.filter(pk=study.pk)
-    # A case and not an "or", of which SQLite computes both sides: decisions are looked for only where nothing is coded.
+    # A CASE, because SQLite computes both sides of an OR: decisions are searched only if nothing is coded.
     has_begun = Case(When(Exists(coded), then=True), When(Exists(decided), then=True), default=False)
     skipped, begun = this.values_list("skipped_steps", has_begun).get()
     if begun:
@@ -301,7 +303,7 @@ def read_first_steps(study: Study, members: Collection[Membership]) -> FirstStep
 
 
 def _describe_codebook(study: Study) -> str:
-    """The codebook that people code with, and the method; "" as long as none is published."""
+    """The codebook that people code with, and the method; "" if none is published."""
     published = study.codebook_versions.filter(published_at__isnull=False).order_by("-number")
     found = published.values_list("number", Count("codes")).first()
     if found is None:

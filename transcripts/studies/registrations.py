@@ -1,4 +1,4 @@
-"""What the memberships of studies say when an account is closed."""
+"""What memberships contribute when an account is closed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The studies one may see, and who belongs to one."""
+"""Pages for the list of studies, the overview, members and methods."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EVENTS_PER_PAGE = 100
 
 
 class MemberForm(forms.Form):
-    """Somebody to invite: with ``is_new`` an account is made for her."""
+    """A person to invite; with ``is_new`` an account is created for her."""
 
     username = forms.CharField(label="User name", max_length=150, widget=forms.TextInput({"autocomplete": "off"}))
     is_new = forms.BooleanField(
@@ -68,7 +68,7 @@ class MethodForm(RowForm):
 
 @require_safe
 def list_studies(request: HttpRequest) -> HttpResponse:
-    """The studies one may see, a line each with what is left or running."""
+    """The studies that the person may see, each with a line about what is left or running."""
     person = person_of(request)
     studies = queries.studies_of(person)
     notes = read_notes([study for study, _ in studies], person)
@@ -85,7 +85,7 @@ def list_studies(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def land(request: HttpRequest) -> HttpResponse:
-    """Where one comes after signing in: to the overview of one's only study, or to the list of studies."""
+    """The first page after sign-in: the overview of the person's only study, or the list of studies."""
     person = person_of(request)
     studies = queries.studies_of(person)
     if len(studies) == 1 and not person.is_superuser and not queries.invitations_for(person):
@@ -96,7 +96,7 @@ def land(request: HttpRequest) -> HttpResponse:
 @require_safe
 @study_view(Permission.VIEW)
 def home(request: StudyRequest) -> HttpResponse:
-    """The overview of a study: what is left, how far everybody is, what runs, and what the newest figures are."""
+    """The overview of a study: what is left, everybody's progress, what is running, and the newest figures."""
     members = queries.members_of(request.study)
     runs_it = Permission.SET_METHOD in request.role.permissions
     page = {
@@ -112,7 +112,7 @@ def home(request: StudyRequest) -> HttpResponse:
 @require_POST
 @study_view(Permission.SET_METHOD)
 def skip_step(request: StudyRequest) -> HttpResponse:
-    """Leave out a step of beginning the study, or bring it back."""
+    """Skip one of the first steps of the study, or bring it back."""
     step, restores = request.POST.get("step", ""), "restore" in request.POST
     with at_top(request):
         actions.skip_step(study=request.study, step=step, by=request.user, restores=restores)
@@ -129,7 +129,7 @@ def list_members(request: StudyRequest) -> HttpResponse:
 @require_POST
 @study_view(Permission.MANAGE_MEMBERS)
 def add_member(request: StudyRequest) -> HttpResponse:
-    """Invite a user, or make an account for somebody new and show her sign-in link, this once."""
+    """Invite a user, or create an account for a new person and show her sign-in link once."""
     check_may_invite(request.user)
     form = MemberForm(request.POST)
     if not form.is_valid():
@@ -152,7 +152,7 @@ def add_member(request: StudyRequest) -> HttpResponse:
 @require_POST
 @study_view(Permission.MANAGE_MEMBERS)
 def withdraw_invitation(request: StudyRequest, invitation_id: int) -> HttpResponse:
-    """Take back an invitation that was not answered yet."""
+    """Withdraw an unanswered invitation."""
     invitation = get_object_or_404(request.study.invitations.select_related("study"), pk=invitation_id)
     actions.withdraw_invitation(invitation=invitation, by=request.user)
     messages.success(request, f"The invitation of {invitation.username} was withdrawn.")
@@ -161,7 +161,7 @@ def withdraw_invitation(request: StudyRequest, invitation_id: int) -> HttpRespon
 
 @require_POST
 def answer_invitation(request: HttpRequest, invitation_id: int) -> HttpResponse:
-    """Accept or decline an invitation of one's own; anybody else's is not there."""
+    """Accept or decline one's own invitation; other people's are not found."""
     person = person_of(request)
     mine = person.invitations.select_related("study").filter(pk=invitation_id)
     invitation = get_object_or_404(mine)
@@ -195,7 +195,7 @@ def change_role(request: StudyRequest, user_id: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.MANAGE_MEMBERS)
 def remove_member(request: StudyRequest, user_id: int) -> HttpResponse:
-    """Take a member out of the study, after asking once."""
+    """Remove a member from the study after a confirmation."""
     member = _find_member(request, user_id)
     if request.method != "POST":
         notes = list_leaving(request.study, member)
@@ -212,7 +212,7 @@ def remove_member(request: StudyRequest, user_id: int) -> HttpResponse:
 @require_POST
 @study_view(Permission.MANAGE_MEMBERS)
 def renew_link(request: StudyRequest, user_id: int) -> HttpResponse:
-    """Make a new sign-in link for an invited person who has not come in yet, and show it, this once."""
+    """Make a new sign-in link for an invited person who has not signed in yet, and show it once."""
     member = _find_member(request, user_id)
     with at_top(request):
         secret = actions.renew_invitation(study=request.study, user=member, by=request.user)
@@ -245,7 +245,7 @@ def history(request: StudyRequest) -> HttpResponse:
 @require_safe
 @study_view(Permission.VIEW)
 def show_method(request: StudyRequest) -> HttpResponse:
-    """By which method the study and each family of codes is read; who said so, when and why."""
+    """The methods of the study and of each code family; who set them, when and why."""
     families = queries.list_families(request.study)
     return _render_method(request, MethodForm(families=families), families)
 
@@ -253,7 +253,7 @@ def show_method(request: StudyRequest) -> HttpResponse:
 @require_POST
 @study_view(Permission.SET_METHOD)
 def set_method(request: StudyRequest) -> HttpResponse:
-    """Switch the method of the study or of one family."""
+    """Set the method of the study or of one family."""
     families = queries.list_families(request.study)
     form = MethodForm(request.POST, families=families)
     if form.is_valid():

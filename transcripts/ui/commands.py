@@ -1,4 +1,4 @@
-"""Commands that act as pages do, what many of them take, and the files that they read and write.
+"""Commands that do what pages do, their common arguments, and the files that they read and write.
 
 A file named ``-`` is standard input or output, as in a container without a folder to write to.
 """
@@ -62,7 +62,7 @@ def input_file(given: str) -> Path:
 
 
 def say_file(path: Path) -> str:
-    """A file, or one in an archive, as the person named it: also where it is a temporary copy, as of standard input."""
+    """The name of a file, or of one in an archive, as the person gave it, even where a temporary copy is read."""
     for copy, name in _copies.items():
         if path.is_relative_to(copy):
             return str(Path(name) / path.relative_to(copy))
@@ -77,7 +77,7 @@ def _copy_standard_input(target: BinaryIO) -> None:
 
 
 class Writes(Protocol):
-    """What is used of the command here: where it writes, and where it says things."""
+    """The part of a command that is used here: its two output streams."""
 
     stdout: Any
     stderr: Any
@@ -87,8 +87,8 @@ class Writes(Protocol):
 def output_file(command: Writes, given: str) -> Iterator[Path]:
     """The file that a command writes: ``given`` itself or, for ``-``, a temporary one that goes to standard output at the end.
 
-    With ``-`` what the command says goes to standard error, so that standard output has the file alone, and nothing is
-    written there when the block ends by an exception.
+    With ``-``, the command's messages go to standard error, so that standard output holds only the file. Nothing is written
+    there when the block ends with an exception.
     """
     if given not in STANDARD_OUTPUT:
         yield Path(given)
@@ -112,7 +112,7 @@ Row = TypeVar("Row", bound=Model)
 
 
 class Argument:
-    """What commands take: its name, and what ``add_argument`` takes besides. ``but`` gives one that differs in something."""
+    """An argument of commands: its name, and the keywords of ``add_argument``. ``but`` gives a copy with some of them changed."""
 
     def __init__(self, name: str, **how: Any) -> None:
         self.name, self.how = name, how
@@ -125,7 +125,7 @@ class Argument:
 
 
 class OneOf:
-    """Arguments of which at most one is given, and exactly one where it is ``needed``."""
+    """Arguments of which at most one may be given, or exactly one where one is ``needed``."""
 
     def __init__(self, *arguments: Argument, needed: bool = True) -> None:
         self.arguments, self.needed = arguments, needed
@@ -142,10 +142,10 @@ AS_JSON = Argument("--json", action="store_true", help="print one JSON object")
 
 
 def arguments_of(source: type[Model] | type[forms.BaseForm], names: str, **given: Any) -> list[Argument]:
-    """``--base-url`` for the field ``base_url`` of a model or form, and so on for all ``names``, which are divided by blanks.
+    """``--base-url`` for the field ``base_url`` of a model or form, and so on for all ``names``, which are separated by blanks.
 
-    They mean the same as the fields, have their choices, and are needed where these are, unless something else is ``given``
-    for all of them. The act checks their limits.
+    They mean the same as the fields, have their choices, and are required where these are, unless something else is ``given``
+    for all of them. The action checks their limits.
     """
     declared: Any = source
     found = []
@@ -173,14 +173,14 @@ def arguments_of(source: type[Model] | type[forms.BaseForm], names: str, **given
 
 
 def pick(source: object, names: str) -> dict[str, Any]:
-    """What a row or mapping has under these ``names``, which are divided by blanks."""
+    """The values that a row or mapping has under these ``names``, which are separated by blanks."""
     if isinstance(source, Mapping):
         return {name: source[name] for name in names.split()}
     return {name: getattr(source, name) for name in names.split()}
 
 
 class ActCommand(BaseCommand):
-    """A command whose acts may be refused: it then ends with the sentence. With ``--json`` it prints one JSON object."""
+    """A command whose actions may be refused: it then ends with the reason. With ``--json`` it prints one JSON object."""
 
     takes: ClassVar[Taken] = ()
     as_json = False
@@ -207,7 +207,7 @@ class ActCommand(BaseCommand):
 
 
 class Noun(ActCommand):
-    """A command that has a word for each thing that can be done with its noun: ``manage.py model add``.
+    """A command with a verb for each thing that can be done with its noun: ``manage.py model add``.
 
     Each verb is a command of its own, with its own options; ``verbs`` names their classes. All of them have ``--json``.
     """
@@ -215,7 +215,7 @@ class Noun(ActCommand):
     verbs: ClassVar[Mapping[str, type[ActCommand]]]
 
     def add_arguments(self, parser: CommandParser) -> None:
-        # Otherwise it begins with Django's own options, which nobody looks for.
+        # Otherwise the help begins with Django's own options, which nobody looks for.
         parser.usage = f"{parser.prog} [options] VERB ..."
         verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, prog=parser.prog)
         for name, verb in self.verbs.items():
@@ -235,7 +235,7 @@ class Noun(ActCommand):
 
 @contextmanager
 def reading(file: Path, *refusals: type[Exception]) -> Iterator[BinaryIO]:
-    """The file, open. If it cannot be read, or one of ``refusals`` is raised, the command ends with a sentence that names it."""
+    """The open file. If it cannot be read, or one of ``refusals`` is raised, the command ends with a sentence that names it."""
     try:
         with file.open("rb") as stream:
             yield stream
@@ -264,7 +264,7 @@ def read_pairs(option: str, given: Iterable[str], wrong: str, *, last: bool = Fa
 
 
 def read_number(given: object, option: str, manner: str) -> Any:
-    """A number as typed, a ``Decimal``; ``None`` if none is. Raises ``Refused``, which says in what ``manner`` to write it."""
+    """A typed number as a ``Decimal``, or ``None``. Raises ``Refused``, which says in what ``manner`` to write a number."""
     if given is None:
         return None
     with suppress(InvalidOperation):
@@ -275,7 +275,7 @@ def read_number(given: object, option: str, manner: str) -> Any:
 
 @contextmanager
 def refusing(*refusals: type[Exception]) -> Iterator[None]:
-    """A command ends with the sentence of one of these ``refusals``."""
+    """End the command with the reason when one of these ``refusals`` is raised."""
     try:
         yield
     except refusals as error:
@@ -284,8 +284,8 @@ def refusing(*refusals: type[Exception]) -> Iterator[None]:
 
 @contextmanager
 def writing(command: BaseCommand, given: str, *, overwrite: bool = True) -> Iterator[Path]:
-    """The path of the file to write; "-" is standard output. If it cannot be written, or is there and may not be overwritten,
-    the command ends with a sentence that names it."""
+    """The path of the file to write; "-" is standard output. If it cannot be written, or exists and may not be overwritten, the
+    command ends with a sentence that names it."""
     try:
         with output_file(command, given) as path:
             if not overwrite and path.exists():
@@ -296,7 +296,7 @@ def writing(command: BaseCommand, given: str, *, overwrite: bool = True) -> Iter
 
 
 def find_row(rows: QuerySet[Row], what: str, *, hint: str = "", **named: object) -> Row:
-    """The one of the ``rows`` with that name or number. Raises ``CommandError``, which lists the first of those that there are."""
+    """The row with that name or number. Raises ``CommandError`` if there is none, which lists the first of the ``rows``."""
     [(field, value)] = named.items()
     row = rows.filter(**named).first()
     if row is None:

@@ -51,7 +51,7 @@ MEANWHILE = (
 
 
 class LinesOfText(forms.CharField):
-    """Text of several lines. A browser sends two characters for an end of a line, and counts one, as what is stored has."""
+    """Text of several lines. A browser sends two characters for the end of a line but counts one, and one is stored."""
 
     def to_python(self, value: Any) -> str:
         return str(super().to_python(value)).replace("\r\n", "\n")
@@ -64,11 +64,10 @@ def read_limits(field: models.Field[Any, Any]) -> dict[str, Any]:
 
 
 def make_field(field: models.Field[Any, Any], **options: Any) -> forms.Field | None:
-    """The field of a form for that of a model: with its label, help text, limits and choices.
+    """The form field for a field of a model, with its label, help text, limits and choices.
 
-    Text may be written in either direction, and its box is as high as what may be written is long. What a model says where
-    it is "blank", the form says where it is missing. Raises ``ImproperlyConfigured`` for a relation: a form has to say itself
-    which rows it offers.
+    Text may be written in either direction, and a longer limit makes a higher box. The model's message for "blank" is the
+    form's for a missing value. Raises ``ImproperlyConfigured`` for a relation: a form has to say itself which rows it offers.
     """
     if field.is_relation:
         raise ImproperlyConfigured(f"Declare {field} in the form, with the rows that it offers.")
@@ -93,7 +92,7 @@ def make_field(field: models.Field[Any, Any], **options: Any) -> forms.Field | N
 
 
 def _say_as_acts(field: forms.CharField) -> None:
-    """Have what cannot be stored refused in the sentence of the acts and the API, in place of Django's."""
+    """Refuse text that cannot be stored with the sentence that actions and the API use, not with Django's."""
 
     def check(text: str) -> None:
         if fault := find_fault(text, max_length=field.max_length or len(text)):
@@ -104,8 +103,8 @@ def _say_as_acts(field: forms.CharField) -> None:
 
 
 class OnceForm(forms.Form):
-    """A form whose act is done once, however often the form is sent: by the key that is made with it. A form that came without
-    a key gets one here."""
+    """A form with a key, so that its action is done once however often it is sent. If it was sent without a key, it gets one
+    here."""
 
     idempotency_key = forms.UUIDField(required=False, initial=uuid4, widget=forms.HiddenInput)
 
@@ -114,12 +113,12 @@ class OnceForm(forms.Form):
 
 
 class RowForm(forms.ModelForm):  # type: ignore[type-arg] # Django has no generic one at run time
-    """What is typed into fields of a model. The form checks each by itself and stores nothing: acts do, and check what fits
-    together.
+    """Input for fields of a model. The form checks each field by itself and stores nothing: actions store, and check whether
+    the fields fit together.
 
-    ``Meta(RowForm.Meta)`` has ``model`` and the names of its ``fields``. ``needed`` are those that this form needs though its
-    model may do without, and ``optional`` the reverse. ``others`` are fields of other models. The choices of ``radios`` all show
-    at once, without an empty one. A field that is no model's, or differs from it, is declared as usual.
+    ``Meta(RowForm.Meta)`` has ``model`` and the names of its ``fields``. ``needed`` are those that this form requires though
+    its model does not, and ``optional`` the reverse. ``others`` are fields of other models. The choices of ``radios`` all show
+    at once, without an empty one. A field that no model has, or that differs from the model's, is declared as usual.
     """
 
     others: ClassVar[Mapping[type[models.Model], Sequence[str]]] = {}
@@ -161,8 +160,8 @@ class RowForm(forms.ModelForm):  # type: ignore[type-arg] # Django has no generi
 
 
 class RowsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
-    """Several rows of a table. A number that no database can hold is no choice, as any other number that is not offered;
-    Django asks the database for it, and SQLite fails."""
+    """Several rows of a table. A number too large for a database is refused like any other number that is not offered; Django
+    would ask the database for it, and SQLite would fail."""
 
     def _check_values(self, value: Any) -> QuerySet[Model]:
         try:
@@ -176,7 +175,7 @@ class RowsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
 
 
 class NumberField(forms.IntegerField):
-    """The number of a row or a version that a page sends along with its form. None can be larger than a database holds."""
+    """The number of a row or a version that a page sends along with its form. It can be no larger than a database can hold."""
 
     def __init__(self, *, min_value: int = 1, required: bool = True, initial: int | None = None) -> None:
         super().__init__(
@@ -185,12 +184,12 @@ class NumberField(forms.IntegerField):
 
 
 def limit_size(most: int, hint: str = "") -> Callable[[UploadedFile[bytes]], None]:
-    """The validator of a field for a file: refuses one of more than ``most`` bytes; ``hint`` says what to do with it."""
+    """The validator of a file field: it refuses a file of more than ``most`` bytes; ``hint`` says what to do about it."""
 
     def check(file: UploadedFile[bytes]) -> None:
         size = file.size or 0
         if size > most:
-            sentence = f"This file has {filesizeformat(size)}; the limit is {filesizeformat(most)}. {hint}"
+            sentence = f"This file is {filesizeformat(size)}; the limit is {filesizeformat(most)}. {hint}"
             raise ValidationError(sentence.rstrip())
 
     return check
@@ -210,8 +209,7 @@ def make_text_field(
 
 
 def takes_uploads(largest_file: int) -> Callable[[View], View]:
-    """Decorate a view that takes files of up to this many bytes. Somewhat larger ones reach it too, so that it can say so in
-    words of its own."""
+    """Decorate a view that takes files of up to this many bytes. Somewhat larger ones reach it too, so that it can explain."""
 
     def mark(view: View) -> View:
         view.largest_request = largest_file + TO_BE_REFUSED_IN_WORDS  # type: ignore[attr-defined]
@@ -226,7 +224,7 @@ def read_largest_request(view: Callable[..., Any]) -> int:
 
 
 class ChangedMeanwhile(Exception):
-    """What a form was made from is not what is stored. ``stored`` has the values of now, by field."""
+    """The stored values are no longer those that the form was made from. ``stored`` has the current values, by field."""
 
     def __init__(self, stored: Mapping[str, object]) -> None:
         super().__init__(MEANWHILE)
@@ -242,7 +240,7 @@ class Clash(NamedTuple):
 
 
 def check_seen(seen: Mapping[str, object] | None, stored: Mapping[str, object]) -> None:
-    """Raise ``ChangedMeanwhile`` where ``seen`` is not what is stored. ``None``: nobody looked, as with commands."""
+    """Raise ``ChangedMeanwhile`` where ``seen`` differs from what is stored. ``None``: nobody saw a form, as with commands."""
     if seen is not None and _write(seen) != _write(stored):
         raise ChangedMeanwhile(stored)
 
@@ -252,7 +250,7 @@ def _write(values: Mapping[str, object]) -> str:
 
 
 def post_again(data: QueryDict, **fields: object) -> QueryDict:
-    """What was typed, with these fields as they are stored now: for forms that carry the number of what they replace."""
+    """The typed values, but these fields as they are stored now: for forms that carry the number of what they replace."""
     copy = data.copy()
     for name, value in fields.items():
         copy[name] = "" if value is None else str(value)
@@ -260,7 +258,7 @@ def post_again(data: QueryDict, **fields: object) -> QueryDict:
 
 
 def list_clashes(form: forms.BaseForm, stored: Mapping[str, object]) -> list[Clash]:
-    """The fields of a sent form in which it does not say what is ``stored`` now, by field."""
+    """The fields in which a sent form differs from what is ``stored`` now, by field."""
     clashes = []
     for name, value in stored.items():
         bound = form[name]
@@ -273,10 +271,10 @@ def list_clashes(form: forms.BaseForm, stored: Mapping[str, object]) -> list[Cla
 class ReplacingForm(forms.Form):
     """A form that replaces what is ``stored``: what somebody else stored meanwhile is shown next to what was typed.
 
-    It carries the stored values with it, hidden, as ``cleaned_data["seen"]``. Its act compares them under its lock with what is
-    stored by then, by ``check_seen``, and raises ``ChangedMeanwhile`` where they differ. The page then answers with 409 and the
-    form of ``rebase``: what the person did not touch is as it is stored now, and what both changed is listed with both texts.
-    ``tests/test_two_people.py`` names every form of the site; one that replaces something needs this or a guard like it.
+    It carries the stored values with it, hidden, as ``cleaned_data["seen"]``. Its action compares them, under its lock, with
+    what is stored by then (``check_seen``), and raises ``ChangedMeanwhile`` where they differ. The page then answers with 409
+    and the form of ``rebase``: what the person did not touch is as it is stored now, and what both changed is listed with both
+    texts. ``tests/test_two_people.py`` names every form of the site; one that replaces something needs this or a guard like it.
     """
 
     seen = forms.CharField(
@@ -300,13 +298,13 @@ class ReplacingForm(forms.Form):
         return seen
 
     def rebase(self, stored: Mapping[str, object], **kwargs: Any) -> Self:
-        """The form again, of what is ``stored`` now, and with its clashes."""
+        """The form again, made from what is ``stored`` now, with its clashes."""
         seen: dict[str, object] = self.cleaned_data["seen"]
         data = QueryDict(mutable=True)
         data.update(self.data)
         clashes = []
         for name, value in stored.items():
-            # What is stored may have got a part, such as a turn, since the form was made.
+            # A part, such as a turn, may have been added since the form was made.
             if (field := self.fields.get(name)) is None:
                 continue
             bound = self[name]
@@ -342,7 +340,7 @@ def show(field: forms.Field, value: object) -> object:
 
 
 class _Saying(AbstractContextManager[None]):
-    """Ends an act that is refused in one of these ways, and says why."""
+    """Ends an action that is refused in one of these ways, and gives the reason."""
 
     def __init__(self, say: Callable[[Refused], Any], ways: type[Refused] = Refused) -> None:
         self.say, self.ways = say, ways
@@ -357,11 +355,11 @@ class _Saying(AbstractContextManager[None]):
 
 
 def at_form(form: BaseForm, field: str | None = None, *, ways: type[Refused] = Refused, **renamed: str) -> _Saying:
-    """``with at_form(form):`` adds what was wrong with a refused act to the fields of the form that the refusal names, and
-    otherwise to ``field`` or above the form. An act that was done returns inside; the page after the ``with`` shows the form
+    """``with at_form(form):`` adds the reason of a refused action to the fields of the form that the refusal names, or else to
+    ``field`` or above the form. After a successful action, return inside the block; the code after the ``with`` shows the form
     again.
 
-    ``renamed`` are inputs that the form calls otherwise. What is refused in other ``ways`` goes on to who called.
+    ``renamed`` are inputs that the form names differently. Refusals in other ``ways`` are not caught.
     """
 
     def say(error: Refused) -> None:
@@ -373,5 +371,5 @@ def at_form(form: BaseForm, field: str | None = None, *, ways: type[Refused] = R
 
 
 def at_top(request: HttpRequest) -> _Saying:
-    """``with at_top(request):`` shows the sentence of a refused act at the top of the next page."""
+    """``with at_top(request):`` shows the reason of a refused action at the top of the next page."""
     return _Saying(lambda error: messages.error(request, str(error)))

@@ -1,9 +1,9 @@
 """The pages of a study in the order of the work: the bar above every page.
 
 Its first row has the destinations of a study. The second has the pages of the open one, in groups: the pages of the open group
-stand beside its name. A page that lies deeper has a breadcrumb of its own.
+are shown next to its name. A deeper page has its own breadcrumb.
 
-Rooms are named by their routes, so that this room knows none of them; a route that is not there is left out.
+Rooms are named by their routes, so that this room need not import them; a route that does not exist is left out.
 
 What a page is for and what to do there first: one line, shown to each person until she dismisses it.
 
@@ -22,7 +22,7 @@ from django.urls import NoReverseMatch, get_script_prefix, get_urlconf, reverse
 
 
 class Page(NamedTuple):
-    """A page of a study that the bar leads to. ``permission`` is what one needs to see it, "" for any member.
+    """A page of a study that the bar leads to. ``permission`` is the one needed to see it, "" for any member.
 
     ``holds`` names the routes of deeper pages that belong to it; "room:" means every page of a room that has no entry of
     its own.
@@ -35,16 +35,16 @@ class Page(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Pages that belong together, under one name. It leads to the first of them that one may see."""
+    """Pages that belong together, under one name, which leads to the first of them that the reader may see."""
 
     name: str
     pages: tuple[Page, ...]
 
 
 class Destination(NamedTuple):
-    """One of the places of a study. It leads to the first page that one may see.
+    """An entry in the first row of the bar. It leads to the first page that the reader may see.
 
-    ``batch`` are the pages of one batch, shown in place of the others on a page of that batch.
+    ``batch`` are the pages of one batch, which replace the others on a page of that batch.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Destination(NamedTuple):
 
 
 class Link(NamedTuple):
-    """``current`` is "page" for the open page, "true" for what it lies in, or "". ``pages`` are those of an open group."""
+    """``current`` is "page" for the open page, "true" for what contains it, or "". ``pages`` are those of an open group."""
 
     name: str
     address: str
@@ -62,7 +62,7 @@ class Link(NamedTuple):
 
 
 class Bar(NamedTuple):
-    """The two rows."""
+    """The two rows of the bar."""
 
     destinations: tuple[Link, ...] = ()
     pages: tuple[Link, ...] = ()
@@ -342,7 +342,7 @@ DESTINATIONS = (
     ),
 )
 
-# The guide for the pages of a room or for single routes, which go before their room: its place below docs/, and the part of it.
+# The guide for the pages of a room or for a single route, which takes precedence: its path below docs/, and the section.
 GUIDES = {
     "guide/desk": ("desk:",),
     "guide/codebook": ("codebook:", "revision:"),
@@ -378,7 +378,7 @@ GUIDES = {
 
 
 def find_help(view_name: str) -> str:
-    """The address of the help for the page of that route: its guide, or the list of all; "" where there is none."""
+    """The address of the help for the page of that route: its guide, or the list of all guides; "" where there is no help."""
     ways = (view_name, view_name.partition(":")[0] + ":")
     place, sign, part = next((page for way in ways for page, of in GUIDES.items() if way in of), "").partition("#")
     address = _find_address("help_page", [place]) if place else _find_address("help", [])
@@ -391,7 +391,7 @@ def build_bar(
     """The bar of a study on the page of that route, for somebody with these permissions.
 
     ``of`` are the arguments of that route: a page of a batch shows the other pages of this batch. ``lies_in`` is the route of
-    the page to which this one belongs, where its own route does not tell.
+    the page to which this one belongs, where that does not follow from its own route.
     """
     batch = of.get("batch_id")
     place = _find_place(lies_in or view_name, permissions, of_batch=batch is not None)
@@ -418,7 +418,7 @@ def _link_all(
     view_name: str,
     permissions: Container[str],
 ) -> tuple[Link, ...]:
-    """The entries that one may see; ``place`` is the open page, or the one that it lies in."""
+    """The entries that the reader may see; ``place`` is the open page, or the one that it belongs to."""
     links: list[Link] = []
     for entry in entries:
         found = [
@@ -436,7 +436,7 @@ def _link_all(
 
 
 def _find_place(view_name: str, permissions: Container[str], *, of_batch: bool) -> Page | None:
-    """The open page, or the one that it lies in: one that names its route, else its room, else any page of its room."""
+    """The open page, or the one that it belongs to: one that names its route, else its room, else any page of its room."""
     entries = [entry for each in DESTINATIONS for entry in (*(each.batch if of_batch else ()), *each.entries)]
     pages = [page for page in _flatten(entries) if _may(page, permissions)]
     room = view_name.partition(":")[0] + ":"
@@ -463,7 +463,7 @@ def _find_address(route: str, arguments: Sequence[object]) -> str:
 
 @lru_cache(maxsize=4096)
 def _reverse(route: str, arguments: tuple[object, ...], urlconf: str | None, prefix: str) -> str:
-    """Every page asks for the same forty addresses. ``prefix`` is where the site lies, which is part of them."""
+    """An address, cached: every page asks for the same forty. ``prefix`` is the path of the site, which addresses begin with."""
     try:
         return reverse(route, urlconf, args=arguments)
     except NoReverseMatch:
@@ -485,7 +485,7 @@ def site(request: HttpRequest) -> dict[str, object]:
     }
 
 
-# By the route of the page, what to say to whom: the first whose permission one has, "" for any member.
+# For the route of each page, introductions by permission: a reader sees the first that applies; "" is any member.
 INTRODUCTIONS: dict[str, dict[str, str]] = {
     "studies:home": {
         "": "This page shows what is done in the study, what is left, and what is waiting for you. Start at the top.",
@@ -571,6 +571,6 @@ INTRODUCTIONS: dict[str, dict[str, str]] = {
 
 
 def find_introduction(view_name: str, permissions: Container[str]) -> str:
-    """What somebody with these permissions reads at first on the page of that route; "" for nothing."""
+    """The introduction that a member with these permissions sees on the page of that route; "" for none."""
     said = INTRODUCTIONS.get(view_name, {})
     return next((words for permission, words in said.items() if not permission or permission in permissions), "")

@@ -1,4 +1,4 @@
-"""What people type, as it is stored or why it cannot be; and the numbers in addresses and forms."""
+"""Typed text: how it is stored, or why it cannot be; and the numbers in addresses and forms."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from transcripts.refusals import WrongInput
 
-# A number beyond this is in no database column, and SQLite falls over it instead of finding nothing.
+# No database column can hold a larger number, and SQLite fails on one instead of finding nothing.
 MAX_ID = 2**63 - 1
-# What a column of 32 bits holds, and every provider takes.
+# The most that a column of 32 bits holds and every provider accepts.
 MAX_SEED = 2**31 - 1
 # Characters: why something was done, in a few sentences; a note or a justification; a text of several pages.
 MAX_REASON = 2_000
@@ -29,14 +29,14 @@ def find_numbers(texts: Iterable[str]) -> list[int]:
 
 
 def clean_text(text: str) -> str:
-    """The text as it is stored: line ends alike, no white space around it."""
+    """The text as it is stored: with uniform line ends and no white space around it."""
     return text.replace("\r\n", "\n").strip()
 
 
 def find_fault(text: str, *, max_length: int, needed: str = "") -> str:
     """Why a cleaned text cannot be stored, as a sentence for the person who typed it; "" where it can.
 
-    ``max_length`` counts characters; ``needed`` is what to say when the text is empty, if it may not be.
+    ``max_length`` counts characters; ``needed`` is the sentence for an empty text, if the text may not be empty.
     """
     if not text:
         return needed

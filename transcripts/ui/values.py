@@ -1,4 +1,4 @@
-"""Values of files as people read them: times, truth values, lists and objects in words."""
+"""Values from files in words: times, truth values, lists and objects."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOTHING = "–"
 
 
 def write_time(text: str) -> str:
-    """An ISO 8601 time to the second in the zone that it names, as "1 Mar 2026, 10:00:05 UTC"; "" where it is none."""
+    """An ISO 8601 time to the second in the zone that it names, as "1 Mar 2026, 10:00:05 UTC"; "" for any other text."""
     if not TIME.match(text):
         return ""
     try:
@@ -52,6 +52,6 @@ def _write_text(text: str) -> str:
 
 
 def _hold_together(value: Any) -> str:
-    """An object or list inside another in brackets, so that it can be told where it ends."""
+    """An object or list inside another, in brackets, so that its end is visible."""
     words = write_value(value)
     return f"({words})" if isinstance(value, (Mapping, list)) and value else words

@@ -201,7 +201,7 @@ def test_owner_of_the_site_closes_and_reopens_on_the_page_of_a_person(coder, bos
     assert "Studies of this account: Cultural schemas." in browser.get(page).content.decode()
     assert "is closed. Its work stays" in browser.post(f"{page}close/", follow=True).content.decode()
     assert "(closed)" in browser.get("/people/").content.decode()
-    assert "is closed already" in browser.post(f"{page}close/", follow=True).content.decode()
+    assert "is already closed" in browser.post(f"{page}close/", follow=True).content.decode()
     assert "is open again" in browser.post(f"{page}reopen/", follow=True).content.decode()
     coder.refresh_from_db()
     assert coder.is_active

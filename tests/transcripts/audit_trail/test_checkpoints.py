@@ -89,9 +89,9 @@ def delete_stream():
 @pytest.mark.parametrize(
     ("tamper", "words"),
     [
-        (cut_tail, "checkpoint-000002.json of .* knows event 5 of test:1, which is no longer there"),
+        (cut_tail, "checkpoint-000002.json of .* includes event 5 of test:1, which is no longer there"),
         (rewrite_chain, "checkpoint-000001.json of .* has another hash for event 3 of test:1"),
-        (delete_stream, "knows event 1 of test:2, which is no longer there"),
+        (delete_stream, "includes event 1 of test:2, which is no longer there"),
     ],
 )
 def test_what_the_chain_alone_does_not_show_is_found(keeper, tamper, words):

@@ -232,7 +232,7 @@ class TestRaces:
             lambda: actions.shift_code(code=seen, revision=seen.revision, step=1, by=lead),
             lambda: actions.retire_code(code=seen, revision=seen.revision, reason="x", by=lead),
         ):
-            with pytest.raises(actions.EditConflict, match="changed by another person") as lost:
+            with pytest.raises(actions.EditConflict, match="Another person has changed") as lost:
                 lose()
             assert lost.value.current.name == "The owner's"
 

@@ -147,7 +147,7 @@ class TestClaude:
         ]
         assert (interview.external_id, interview.title, interview.period) == ("u1", "Notes", "2026-03-01")
         assert file.warnings == [
-            "The file does not name the model; say it on the page of the interview.",
+            "The file does not name the model; enter it on the page of the interview.",
             "A file that was attached was left out because the export has no text of it.",
         ]
 

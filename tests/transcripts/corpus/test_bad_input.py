@@ -50,7 +50,7 @@ REFUSED = {
         "a.json",
         lambda: write({"agent": {}, "steps": [{"source": "user", "message": "Hi"}]}),
         "a.json, line 1: found no number of step 1",
-        "without a gap",
+        "no gaps",
     ),
     "an unknown role": (
         "a.jsonl",
@@ -196,7 +196,9 @@ class TestKeptAndTold:
         said = [{"role": "user", "content": str(number), "timestamp": time} for number, time in enumerate(times)]
         file = read_chat(*said)
         assert [turn.text for turn in file.interviews[0].turns] == ["0", "1", "2"]
-        assert sum(times for what, times in file.left_out.items() if "earlier than the one before" in what) == back
+        assert (
+            sum(times for what, times in file.left_out.items() if "earlier than that of the one before" in what) == back
+        )
 
     @pytest.mark.parametrize("is_json", [True, False])
     def test_a_run_that_was_not_finished_counts_the_rest(self, *, is_json):

@@ -67,7 +67,7 @@ def test_agent_runs_are_not_summed_up_with_interviews(study, owner, client_of):
     summary, words = page.context["summary"], " ".join(page.content.decode().split())
     assert (summary.interviews, summary.questions.minimum, summary.model_words.maximum) == (1, 1, 1)
     assert "Of 1 agent run (few)" in words
-    assert "counted apart" not in words
+    assert "counted separately" not in words
 
 
 def test_list_can_be_narrowed_to_one_model(study, owner, client_of):

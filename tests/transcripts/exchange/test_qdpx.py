@@ -530,7 +530,7 @@ class TestAnotherProgramsFile:
         path.write_text(content.replace("</Notes>", f"{xml}</Notes>"))
         report = bring_in(study, path)
         assert sorted(Memo.objects.values_list("text", flat=True)) == ["Interpretation\nMine", "Thought\nHm."]
-        assert "1 link of a coding: links are in the file to be read alone." in report.left_out
+        assert "1 link of a coding: links are in the file only for reading." in report.left_out
         assert "1 note: only the words of an interpretation that is imported with its coding." in report.left_out
 
     def test_an_import_measures_whether_the_last_position_is_the_last_character(self, study, owner, tmp_path):
@@ -909,7 +909,7 @@ def test_links_are_notes_to_read_that_come_back_as_nothing_else(worked, second_c
     other = create_study(slug="other", name="Other", by=owner)
     report = bring_in(other, path)
     assert [sentence for sentence in report.left_out if "link" in sentence] == [
-        "2 links of a coding: links are in the file to be read alone."
+        "2 links of a coding: links are in the file only for reading."
     ]
     after = describe(other)
     assert [row[-4] for row in after["codings"]] == [row[-4] for row in before["codings"]]

@@ -393,7 +393,7 @@ def test_a_description_that_says_more_than_the_definition_is_named():
     )
 
     assert other.warnings == (
-        "Not read: the column “description”, for there is one with definitions. It says something else in 2 rows, first in row 2.",
+        "Not read: the column “description”, because there is a column with definitions. The two differ in 2 rows, first in row 2.",
     )
 
 

@@ -95,7 +95,7 @@ def test_a_file_of_another_program_is_read_with_the_older_namespace_and_a_byte_o
     ]
     assert sets == [QdcSet(f"{start}9", "Strong", "of all", codes=(f"{start}2",))]
     assert warnings == [
-        "Line 10, code 4: the colour “reddish” is none and is left out.",
+        "Line 10, code 4: “reddish” is not a colour and is left out.",
         "Not read of the set “Strong”: 1 member.",
     ]
 

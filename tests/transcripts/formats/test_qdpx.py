@@ -189,7 +189,7 @@ def test_turns_are_not_laid_over_a_text_that_was_changed():
     file = read(repack(data, **{f"sources/{study.sources[0].guid}_txt": b"A longer text than before. " * 10}))
 
     assert file.sources[0].turns == ()
-    assert file.warnings == ("The turns of “First interview” are left out, for its text was changed.",)
+    assert file.warnings == ("The turns of “First interview” are left out, because its text was changed.",)
 
 
 @pytest.mark.parametrize(

@@ -113,8 +113,8 @@ class TestForeignProject:
             "The text of “Bare” is missing: the file does not have it.",
             "The text of “Latin” is missing: it is not in UTF-8, beginning with byte 4.",
             "The text of “Nul” is missing: it has a NUL at character 2, which cannot be stored.",
-            "The PDF “Leaflet” is left out, for only texts are read.",
-            "The picture “Plate” is left out, for only texts are read.",
+            "The PDF “Leaflet” is left out, because only texts are read.",
+            "The picture “Plate” is left out, because only texts are read.",
             "Not read of the set “All”: 1 member.",
             "Left out: cases (1).",
             "Left out: references to a user that is not in the file (1).",
@@ -125,7 +125,7 @@ class TestForeignProject:
             "Left out: links (2).",
             "Left out: graphs (1).",
             "Left out: references to a note that is not in the file (2).",
-            "1 guid of selections or codings came more than once; all of them were read.",
+            "1 guid of selections or codings occurred more than once; all of them were read.",
         )
 
 
@@ -165,7 +165,7 @@ def test_a_part_in_a_namespace_that_is_not_known_is_told():
         pack({"project.qde": f'<Project xmlns="urn:QDA-XML:project:1.0" name="p">{codebook}</Project>'.encode()})
     )
 
-    assert file.warnings == ("The part “CodeBook” is left out, for its namespace “urn:other” is not known.",)
+    assert file.warnings == ("The part “CodeBook” is left out, because its namespace “urn:other” is not known.",)
 
 
 @pytest.mark.parametrize(

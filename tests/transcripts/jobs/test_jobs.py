@@ -72,7 +72,7 @@ def count_visible(study):
 def test_what_would_fill_the_disk_is_refused_before_anything_is_stored(study, lead, monkeypatch):
     needed = 4 * len(FILE[1]) + actions.ROOM_FOR_PEOPLE
     monkeypatch.setattr(actions, "find_room", lambda: needed - 1)
-    with pytest.raises(Refused, match=r"too little room on the disk .* Nothing was stored"):
+    with pytest.raises(Refused, match=r"too little space on the disk .* Nothing was stored"):
         start(study, lead)
     assert not ImportJob.objects.exists()
     monkeypatch.setattr(actions, "find_room", lambda: needed)

@@ -38,7 +38,7 @@ def test_what_is_passed_over_is_counted():
         records = read_records(lines, name=TWO_THREADS.name)
     assert all(coding.code != "feature.task" for coding in records.codings)
     said = "\n".join(records.warnings)
-    assert "Pairs that wait for a thread that is not in the file" in said
+    assert "Pairs left out because one of their threads is not in the file" in said
     assert '"case 2"' in said
     assert "Skipped assisted rows (coding): 1" in said
     assert 'unknown record "stage_opening"' in said

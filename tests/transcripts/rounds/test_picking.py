@@ -82,7 +82,10 @@ class TestPage:
 
     @pytest.mark.parametrize(
         ("choice", "words"),
-        [("open", "The other 3 interviews stay as they are."), ("close", "The other 3 interviews close to")],
+        [
+            ("open", "The other 3 interviews stay as they are."),
+            ("close", "The other 3 interviews can be coded only by"),
+        ],
     )
     def test_the_plan_says_who_can_code_the_others(self, study, owner, coder, interviews, client_of, choice, words):
         client, address = client_of(owner), reverse("rounds:new", args=[study.slug])

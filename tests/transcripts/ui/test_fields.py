@@ -39,5 +39,5 @@ def test_file_that_is_too_large_is_refused_with_what_to_do(form, hint):
     with pytest.raises(ValidationError) as refused:
         form.base_fields["file"].clean(file)
     [sentence] = refused.value.messages
-    assert sentence.startswith("This file has 931.3\xa0GB; the limit is ")
+    assert sentence.startswith("This file is 931.3\xa0GB; the limit is ")
     assert hint in sentence

@@ -1,4 +1,4 @@
-"""What measuring agreement gives, of a pair of coders, of a code and of all codes."""
+"""The results of measuring agreement, for a pair of coders, for a code and for all codes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from transcripts.statistics.figures import FEW, Figure, explain_mark, mark_clusters, write_interval, write_number
 
 CELLS = ("both", "only_a", "only_b", "neither")
-"""Units that two coders decided, by who used the code: the keys of ``counts``."""
+"""The keys of ``counts``: units that two coders decided, by who used the code."""
 
 
 class PairAgreement(NamedTuple):
@@ -34,7 +34,7 @@ class PairAgreement(NamedTuple):
     ac1: Figure
 
     def as_dict(self) -> dict[str, object]:
-        """The pair as JSON can hold it."""
+        """The pair in a form for JSON."""
         figures = {name: getattr(self, name) for name in PAIR_FIGURES}
         return {
             "a": self.a,
@@ -52,11 +52,11 @@ class PairAgreement(NamedTuple):
 class CodeAgreement(NamedTuple):
     """Everybody on one code.
 
-    ``n_units``: units that two or more decided. ``raw``, ``positive_agreement``, ``pabak``, ``ac1``,
-    ``prevalence_index`` and ``mean_kappa`` are unweighted means over the pairs of coders that define them; with two
-    coders, the figures of the pair. ``kappa`` with its large-sample interval and ``counts`` are for two coders.
-    ``fleiss`` is over the ``fleiss_units`` units that exactly ``fleiss_raters`` coders decided, the number that most
-    units have (of equals, the larger). ``alpha`` is over all judgements on the ``n_units``.
+    ``n_units``: units that two or more decided. ``raw``, ``positive_agreement``, ``pabak``, ``ac1``, ``prevalence_index`` and
+    ``mean_kappa`` are unweighted means over the pairs of coders that define them; with two coders, the figures of the pair.
+    ``kappa`` with its large-sample interval and ``counts`` are for two coders. ``fleiss`` is over the ``fleiss_units`` units
+    that exactly ``fleiss_raters`` coders decided, the most common number (in a tie, the larger). ``alpha`` is over all
+    judgements on the ``n_units``.
     """
 
     code: str
@@ -78,7 +78,7 @@ class CodeAgreement(NamedTuple):
     pairs: tuple[PairAgreement, ...]
 
     def as_dict(self) -> dict[str, object]:
-        """The code as JSON can hold it: figures flat, then intervals and reasons under the figure's name."""
+        """The code in a form for JSON: figures flat, then intervals and reasons under the figure's name."""
         figures = {name: getattr(self, field) for name, field in CODE_FIGURES.items()}
         return {
             "n_units": self.n_units,
@@ -108,7 +108,7 @@ CODE_FIGURES = {
     "fleiss": "fleiss",
     "alpha": "alpha",
 }
-"""Names in JSON, and the fields of `CodeAgreement` that hold the figures."""
+"""Names in JSON, and the fields of `CodeAgreement` with the figures."""
 
 
 class Agreement(NamedTuple):
@@ -132,7 +132,7 @@ class Agreement(NamedTuple):
     exact_match: Figure
 
     def as_dict(self) -> dict[str, object]:
-        """Everything as JSON can hold it: None where a figure is not defined, never NaN."""
+        """Everything in a form for JSON: None if a figure is not defined, never NaN."""
         figures = {name: getattr(self, name) for name in SET_FIGURES}
         return {
             "level": self.level,
@@ -155,7 +155,7 @@ SET_FIGURES = ("mean_jaccard", "mean_jaccard_excluding_empty", "exact_match")
 
 
 def _show_intervals(figures: dict[str, Figure]) -> dict[str, list[float]]:
-    """Low and high end by the figure's name, of the figures that have an interval."""
+    """The low and high ends of the figures that have an interval, by name."""
     return {name: [each.interval.low, each.interval.high] for name, each in figures.items() if each.interval}
 
 
@@ -181,13 +181,13 @@ Readings = dict[int, tuple[str, ...]]
 
 
 def order_readings(sentence_id: int, found: Mapping[int, Sequence[str]]) -> Readings:
-    """The readings in their order for this sentence, so that A is not always the same person."""
+    """The readings in the order for this sentence, so that A is not always the same person."""
     ordered = sorted(found, key=lambda coder: hashlib.sha256(f"{sentence_id}:{coder}".encode()).digest())
     return {coder: tuple(found[coder]) for coder in ordered}
 
 
 def list_stored(readings: Readings) -> list[dict[str, object]]:
-    """The readings as an adjudication keeps them."""
+    """The readings in the form that an adjudication stores."""
     return [{"coder": coder, "codes": list(codes)} for coder, codes in readings.items()]
 
 
@@ -197,7 +197,7 @@ def name_letter(place: int) -> str:
 
 
 def fingerprint(readings: Readings) -> str:
-    """A short name of exactly these readings, so that what is decided about is what was shown."""
+    """A fingerprint of exactly these readings, so that a decision is about the readings that were shown."""
     text = json.dumps(list_stored(readings))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 

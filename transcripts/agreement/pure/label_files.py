@@ -1,7 +1,7 @@
-"""Labels of several coders as a CSV file: one judgement a row, in the columns coder, unit, code, value and maybe turn.
+"""Labels of several coders as a CSV file: one judgement per row, in the columns coder, unit, code, value and, optionally, turn.
 
-``value`` is 1 or 0, the code applied or not, or empty: not decided. A judgement without a row is not decided either. On a
-scale it is a number. Further columns are passed over. A file is taken whole or not at all.
+``value`` is 1 or 0, the code applied or not, or empty: not decided. A judgement without a row is not decided either. On a scale
+it is a number. Other columns are ignored. A file is read completely or refused.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ COLUMNS = ("coder", "unit", "code", "value")
 TURN = "turn"
 MAX_CODERS = 100
 MAX_CELLS = 100_000_000
-"""Codes x coders x units of a table of labels; a table of numbers, which take more room, may have an eighth."""
+"""The greatest codes x coders x units of a table of labels; a table of numbers, which take more memory, may have an eighth."""
 MAX_NUMBER = 1e12
 
 NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
 
 
 class _Names:
-    """Names in the order in which they came, each with a number."""
+    """Names in order of appearance, each with a number."""
 
     def __init__(self, table: StrictTable, column: str) -> None:
         self._table, self._column = table, column
@@ -57,7 +57,7 @@ class _Names:
 
 
 class _Rows:
-    """The rows read so far, by columns; ``values`` are NaN where nothing was decided."""
+    """The rows read so far, by columns; ``values`` are NaN for undecided units."""
 
     def __init__(self, table: StrictTable) -> None:
         self.table = table
@@ -79,8 +79,8 @@ def read_labels(
 
     Names are sorted, so that the order of the rows changes no figure.
 
-    Without a level, values are 1 and 0. With one they are numbers and the table is of ratings; on a nominal scale
-    a file that contains nothing but 1 and 0 is a table of labels all the same. Raises ``ReadError``.
+    Without a level, values are 1 and 0. With one they are numbers and the table has ratings, except that on a nominal scale a
+    file with only 1 and 0 is still a table of labels. Raises ``ReadError``.
     """
     table = StrictTable(lines, name=name, needed=COLUMNS)
     rows = _read_rows(table, _choose_reading(table, level))
@@ -113,7 +113,7 @@ def _read_rows(table: StrictTable, read: Callable[[str, int], float]) -> _Rows:
 
 
 def _choose_reading(table: StrictTable, level: Level | None) -> Callable[[str, int], float]:
-    """What turns the text of a value into a number, NaN for "not decided", or refuses it."""
+    """The function that turns the text of a value into a number, NaN for "not decided", or refuses it."""
 
     def read(text: str, line: int) -> float:
         if not text:
@@ -174,7 +174,7 @@ def _build_table(rows: _Rows, level: Level | None, *, has_turns: bool) -> LabelT
     labels, decided = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
     labels.ravel()[at] = values == 1
     decided.ravel()[at] = given
-    # One plane where all codes were decided together: it is what measuring is quickest on.
+    # One plane if all codes were decided together, on which measuring is fastest.
     is_same = bool((decided == decided[0]).all())
     return LabelTable(coders, codes, labels, decided[0] if is_same else decided, clusters)
 

@@ -52,7 +52,7 @@ OF_SETS: dict[str, Callable[[Any], Floats]] = {
     "exact_match": coefficients.measure_exact_match,
 }
 MAX_CELLS = 20_000_000
-"""Cells of coincidences x clusters, and x resamples, beyond which alpha is given without an interval."""
+"""With more cells of coincidences x clusters, or x resamples, alpha has no interval."""
 
 NOT_FOR_SCALES = Figure(reason=Reason.OTHER_SCALE)
 
@@ -60,9 +60,9 @@ NOT_FOR_SCALES = Figure(reason=Reason.OTHER_SCALE)
 def measure_agreement(table: LabelTable, *, seed: int, resamples: int = USUAL_RESAMPLES) -> Agreement:
     """Every coefficient of every code of the table, and how whole sets of codes compare.
 
-    Only units count that two or more coders decided; a unit that a coder has not decided counts for no pair he is in.
-    Intervals are expanded percentiles over ``resamples`` draws of clusters by ``seed``; with 0 there are none, and of fewer than
-    ten clusters neither. Kappa of a pair has an interval by formula where the pair shares ten clusters or more.
+    Only units that two or more coders decided count; a unit that a coder has not decided does not count for her pairs.
+    Intervals are expanded percentiles over ``resamples`` draws of clusters by ``seed``; with 0 resamples, or fewer than ten
+    clusters, there are none. Kappa of a pair has an interval by formula if the pair shares ten clusters or more.
     """
     shared, clusters = keep_shared(table)
     drawn = draw_resamples(clusters.number, resamples=resamples, seed=seed)
@@ -125,7 +125,7 @@ class PairMeans:
         return np.concatenate([np.empty(0), *self._values[name]])
 
     def measure_mean(self, name: str, otherwise: Reason, drawn: Resamples) -> Figure:
-        """The mean over the pairs that define the figure. A resample's mean is over the pairs that define it there."""
+        """The mean over the pairs for which the figure is defined; in a resample, over the pairs for which it is defined there."""
         values = self.list_values(name)
         defined = values[~np.isnan(values)]
         if not len(defined):
@@ -175,7 +175,7 @@ def _measure_code(
 
 
 def _measure_group(total: Floats, draws: Floats | None, reason: Reason, drawn: Resamples) -> dict[str, Figure]:
-    """What is measured over all coders at once."""
+    """Measure the figures over all coders at once."""
     if reason is Reason.NO_PAIR_DEFINES:
         reason = Reason.ALWAYS_USED if total[5] else Reason.NEVER_USED
     measures: dict[str, Callable[[Floats], Floats]] = {
@@ -190,7 +190,7 @@ def _measure_group(total: Floats, draws: Floats | None, reason: Reason, drawn: R
 
 
 def _find_reason(coders: tuple[str, ...], n_units: int, total: Floats) -> Reason:
-    """Why figures of a code may be missing."""
+    """The reason why figures of a code are missing."""
     judgements, yes = total[:2]
     if len(coders) < 2:
         return Reason.NO_PAIR
@@ -259,9 +259,8 @@ def _measure_sets(sets: PairMeans, name: str, coders: int, drawn: Resamples) -> 
 def measure_ratings(table: RatingTable, level: Level, *, seed: int, resamples: int = USUAL_RESAMPLES) -> Agreement:
     """Alpha on this level and raw agreement for each code of the table.
 
-    Raw agreement is the share of equal numbers, the unweighted mean over pairs of coders. The other coefficients are for codes that
-    are applied or not, and stay undefined here. Raises ``ValueError`` for a
-    number below 0 on a ratio scale.
+    Raw agreement is the share of equal numbers, as the unweighted mean over pairs of coders. The other coefficients are only
+    for codes that are applied or not, and are undefined here. Raises ``ValueError`` for a number below 0 on a ratio scale.
     """
     if level is Level.RATIO and (table.ratings < 0).any():
         raise ValueError("A ratio scale has no numbers below 0.")
@@ -327,7 +326,7 @@ def _measure_alpha(ratings: Floats, level: Level, clusters: Clusters, drawn: Res
 
 
 def _count_cells(found: Coincidences, level: Level, clusters: Clusters, drawn: Resamples) -> int:
-    """How many cells the largest array of a resampled alpha would have."""
+    """The number of cells in the largest array of a resampled alpha."""
     cells, values = len(found.first), len(found.values)
     differences = values**2 if level is Level.RATIO else cells
     resamples = 0 if drawn.weights is None else drawn.weights.shape[1]
@@ -356,16 +355,16 @@ def _list_scale_pairs(coders: tuple[str, ...], raw: PairMeans) -> tuple[PairAgre
 Bools = NDArray[np.bool_]
 Places = NDArray[np.intp]
 PAIRS_AT_A_TIME = 64
-"""Bounds memory where coders are many: what is held grows with pairs x units."""
+"""Limits memory with many coders: the data in memory grow with pairs x units."""
 
 
 class LabelTable(NamedTuple):
-    """Yes-or-no labels. A unit is what coders decide about, a sentence as a rule. A cluster is a turn: its sentences depend on one
+    """Yes-or-no labels. A unit is what coders decide, usually a sentence. A cluster is a turn: its sentences depend on one
     another, so a bootstrap draws turns.
 
-    ``labels``: codes x coders x units, whether the coder applied the code to the unit; False where not decided.
-    ``decided``: coders x units, whether the coder decided about the unit at all, "read, no code" included; or codes x
-    coders x units where that differs from code to code. ``clusters``: for each unit the number of its cluster, from 0.
+    ``labels``: codes x coders x units, whether the coder applied the code to the unit; False where not decided. ``decided``:
+    coders x units, whether the coder decided about the unit at all, "read, no code" included; or codes x coders x units if that
+    differs between codes. ``clusters``: for each unit the number of its cluster, from 0.
     """
 
     coders: tuple[str, ...]
@@ -394,9 +393,9 @@ class RatingTable(NamedTuple):
 
 Numbers = NDArray[Any]
 Pairs = tuple[Places, Places]
-"""Pairs of coders, by their places in the table; the first comes before the second."""
+"""Pairs of coders, by their positions in the table; the first comes before the second."""
 Sums = tuple[Floats, Floats | None]
-"""Sums over everything, and over each resample where there are any."""
+"""Sums over everything, and over each resample if there are any."""
 
 
 def list_pairs(coders: int) -> Iterator[Pairs]:
@@ -457,7 +456,7 @@ def sum_up(tallies: Numbers, drawn: Resamples) -> Sums:
 
 
 class PairTally:
-    """Sums for pairs of coders on one code after another; how many units they share is summed once where it can be."""
+    """Sums for pairs of coders, code by code; the number of shared units is summed only once if possible."""
 
     def __init__(self, table: LabelTable, clusters: Clusters, pairs: Pairs, drawn: Resamples) -> None:
         self._table, self._clusters, self._pairs, self._drawn = table, clusters, pairs, drawn
@@ -488,7 +487,7 @@ def _part(used: Floats, units: Floats) -> PairCounts:
 def count_sets(
     table: LabelTable, clusters: Clusters, pairs: Pairs, drawn: Resamples
 ) -> tuple[SetCounts, SetCounts | None]:
-    """How the sets of codes of each pair compare on the codes that both decided; and in each resample."""
+    """Compare the sets of codes of each pair on the codes that both decided; also in each resample."""
     a, b = pairs
     shape = (len(a), table.labels.shape[2])
     common, either = np.zeros(shape, np.uint16), np.zeros(shape, np.uint16)
@@ -528,7 +527,7 @@ def count_group(
 
 
 def find_usual_number(raters: Numbers) -> int | None:
-    """The number of raters that most units have, of equals the larger; None without a unit."""
+    """The most common number of raters of a unit, in a tie the larger; None without a unit."""
     if not len(raters):
         return None
     numbers, units = np.unique(raters, return_counts=True)
@@ -538,8 +537,8 @@ def find_usual_number(raters: Numbers) -> int | None:
 def count_equal(
     ratings: Floats, pairs: Pairs, clusters: Clusters, drawn: Resamples
 ) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats] | None, Places]:
-    """For each pair, on how many units both gave a number, and the same number; and in each resample; and in how many clusters
-    the pair shares a unit."""
+    """For each pair, the number of units on which both gave a number, and the same number, also in each resample; and the number
+    of clusters in which the pair shares a unit."""
     here, there = ratings[pairs[0]], ratings[pairs[1]]
     shared = clusters.sum(~(np.isnan(here) | np.isnan(there)))
     total, draws = sum_up(np.concatenate([shared, clusters.sum(here == there)]), drawn)

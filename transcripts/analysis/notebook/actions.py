@@ -1,4 +1,4 @@
-"""Writing memos away from the desk, on anything. Each change adds a row; earlier versions are kept."""
+"""Writing memos outside the desk, on any subject. Each change adds a row; earlier versions are kept."""
 
 from __future__ import annotations
 
@@ -35,11 +35,10 @@ class MemoChanged(Refused):
 
 @transaction.atomic
 def write_memo(*, study: Study, place: Place, text: str, kind: str, by: User, idempotency_key: UUID) -> Memo:
-    """A new memo on ``place``. Sent twice under one ``idempotency_key`` it is stored once.
+    """Write a new memo on ``place``. If it is sent twice with one ``idempotency_key``, it is stored once.
 
-    On a sentence or an interview people keep one memo each, so ``MemoChanged`` when there is one already, or when what
-    was sent before under this ``idempotency_key`` said something else. Raises ``WrongInput``, ``WrongPlace`` or
-    ``UsedForAnother`` too.
+    A person has one memo per sentence and per interview, so ``MemoChanged`` is raised if there is one already, or if this
+    ``idempotency_key`` was used with other content. Raises ``WrongInput``, ``WrongPlace`` or ``UsedForAnother`` too.
     """
     text = _check(text, kind)
     stored = Memo.objects.filter(author=by, idempotency_key=idempotency_key).first()
@@ -119,7 +118,7 @@ def withdraw_memo(*, memo: Memo, by: User) -> None:
 
 
 def find_current(memo: Memo) -> Memo | None:
-    """The active version of a memo, whichever of its versions is given."""
+    """The active version of a memo, given any of its versions."""
     versions = list_versions(memo)
     return versions[0] if versions and versions[0].withdrawn_at is None else None
 
@@ -135,13 +134,13 @@ def list_versions(memo: Memo) -> list[Memo]:
 
 
 def find_own(place: Place, author: User) -> Memo | None:
-    """The one memo that somebody keeps on a sentence or an interview."""
+    """A person's one memo on a sentence or an interview."""
     memos = Memo.objects.active().filter(author=author, subject=place.subject)
     return memos.filter(interview=place.interview, sentence=place.sentence).first()
 
 
 def _write_at_desk(study: Study, place: Place, *, text: str, kind: str, by: User, idempotency_key: UUID) -> Memo:
-    """Through the desk's own action, so that there is one way to write a memo on a sentence."""
+    """Use the desk's own action, so that there is only one way to write a memo on a sentence."""
     if place.interview is None:
         raise desk.WrongPlace("At the desk you can write a memo only on a sentence or an interview.")
     return desk.write_memo(
@@ -169,7 +168,7 @@ def _check_author(memo: Memo, by: User) -> None:
 
 
 def _check_same(stored: Memo, place: Place, *, text: str, kind: str) -> Memo:
-    """What an earlier request stored. The same form sent again with another text is a conflict."""
+    """Return what an earlier request stored. The same form sent again with another text is a conflict."""
     if Place.of(stored) != place:
         raise desk.UsedForAnother(
             "This request has the same idempotency key as an earlier request. Reload the page and try again."

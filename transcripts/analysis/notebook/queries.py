@@ -1,4 +1,4 @@
-"""What a memo is on, the search for memos, and what the list shows of them."""
+"""The subjects of memos, the search for memos, and the data of their list."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from transcripts.ui.typed_text import find_number
 # Characters; the list shortens a longer memo, and the memo's own page shows all of it.
 MAX_SHOWN = 1_200
 
-# The name of what a memo is on, and the address where it opens.
+# The name of a memo's subject, and its address.
 PlaceName = tuple[str, str]
 Subject = Memo.Subject
 
@@ -74,13 +74,13 @@ def find_memos(memos: QuerySet[Memo], terms: Sequence[Term]) -> list[int]:
 
 
 def list_authors(memos: QuerySet[Memo]) -> list[str]:
-    """The names of those who wrote some of these memos."""
+    """The names of the authors of these memos."""
     names = memos.order_by().values_list("author__username", flat=True).distinct()
     return sorted(names)
 
 
 def show_memos(study: Study, memos: Iterable[Memo], terms: Sequence[Term]) -> list[dict[str, object]]:
-    """Memos by day in the order given, each with its place, for the list's template: two queries."""
+    """Memos by day in the given order, each with its place, for the list's template: two queries."""
     memos = list(memos)
     names = name_places(study, memos)
     shown = [
@@ -97,7 +97,7 @@ def show_memos(study: Study, memos: Iterable[Memo], terms: Sequence[Term]) -> li
 
 
 def name_places(study: Study, memos: Sequence[Memo]) -> list[PlaceName]:
-    """The names and addresses of what these memos are on. Expects their interviews and sentences to be loaded."""
+    """The names and addresses of these memos' subjects. Their interviews and sentences must be loaded."""
     subjects = {memo.subject for memo in memos}
     themes: dict[str, str] = {}
     if Memo.Subject.THEME in subjects:

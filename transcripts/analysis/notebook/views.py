@@ -1,4 +1,4 @@
-"""One room for all memos one may read: search, timeline, and writing on anything."""
+"""Pages for all memos that a person may read: search, timeline, and writing on any subject."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class MemoSearchForm(forms.Form):
 @require_safe
 @study_view(Permission.VIEW)
 def list_memos(request: StudyRequest) -> HttpResponse:
-    """Every memo one may read, day by day; the address contains the whole search."""
+    """Every memo that the person may read, day by day; the address contains the whole search."""
     viewer = get_viewer(request)
     memos = Memo.objects.active().visible_to(viewer)
     form = MemoSearchForm(request.GET, catalogue=read_catalogue(request.study), authors=queries.list_authors(memos))
@@ -162,7 +162,7 @@ def withdraw(request: StudyRequest, memo_id: int) -> HttpResponse:
 
 
 def _find(request: StudyRequest, memos: QuerySet[Memo], words: str) -> dict[str, object]:
-    """A page of what was asked for. Without words the database counts and cuts; words are compared here."""
+    """A page of the requested memos. Without words the database counts and cuts; words are compared here."""
     terms, number = read_terms(words), request.GET.get("page")
     page: Page[int] | Page[Memo]
     if terms:
@@ -203,12 +203,12 @@ def _render_new(request: StudyRequest, place: Place, form: MemoForm) -> HttpResp
 
 
 def _is_closed(request: StudyRequest, sentence: Sentence | None) -> bool:
-    """Whether the sentence is reasoning of a model that this person has yet to open at the desk."""
+    """Whether the sentence is reasoning of a model that this person has not yet opened at the desk."""
     return sentence is not None and bool(get_viewer(request).find_closed([sentence.turn_id]))
 
 
 def _as_memo(place: Place) -> Memo:
-    """A memo that is not there yet, to name its place by."""
+    """An unsaved memo, used to name its place."""
     return Memo(subject=place.subject, subject_key=place.key, interview=place.interview, sentence=place.sentence)
 
 
@@ -250,7 +250,7 @@ def _link_new(request: StudyRequest, place: Place) -> str:
 def _render_conflict(
     request: StudyRequest, error: MemoChanged, form: MemoForm, *, memo: Memo | None = None
 ) -> HttpResponse:
-    """Both texts: the active one, and what was typed in a form based on it, with a new idempotency key."""
+    """Show both texts: the active one, and the input in a form based on it, with a new idempotency key."""
     shown = error.memo or memo
     assert shown is not None  # noqa: S101 - a new memo only conflicts with one that is active
     initial = {"kind": form.cleaned_data["kind"], "text": form.cleaned_data["text"]}

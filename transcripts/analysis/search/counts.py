@@ -1,4 +1,4 @@
-"""Codings counted in tables and charts: which codings each count counts, and what it is out of."""
+"""Counts of codings for tables and charts: which codings each count includes, and its denominator."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ WHERE s.retired_by_id IS NULL AND {conditions}
 GROUP BY t.interview_id
 ORDER BY t.interview_id
 """
-# A sentence is decided if somebody whose codings are counted coded it or finished it, as in the presence of themes.
+# A sentence is decided if a person whose codings are counted coded or finished it, as in the presence of themes.
 CODED = "EXISTS (SELECT 1 FROM coding_coding c WHERE c.sentence_id = s.id AND c.withdrawn_at IS NULL AND {conditions})"
 FINISHED = (
     "EXISTS (SELECT 1 FROM coding_decision d WHERE d.sentence_id = s.id AND d.withdrawn_at IS NULL AND {conditions})"
@@ -129,7 +129,7 @@ def read_answers(
 
 
 def count_elsewhere(study: Study, catalog: Catalog, visibility: Visibility, *, family: str = "") -> int:
-    """How many codings are on the words of other speakers, or on the model's reasoning."""
+    """The number of codings on the words of other speakers, or on the model's reasoning."""
     codings = of_codings(catalog, visibility, family=family)
     scope = limit_scope(study, Search(), visibility)
     sql = ELSEWHERE.format(codings=codings.as_sql(), scope=scope.as_sql())
@@ -141,12 +141,12 @@ def count_elsewhere(study: Study, catalog: Catalog, visibility: Visibility, *, f
 
 
 def count_answers(study: Study, visibility: Visibility) -> dict[int, tuple[int, int]]:
-    """The sentences and turns of the model, by interview; interviews without any, or hidden ones, are left out."""
+    """The numbers of the model's sentences and turns, by interview; interviews without any, and hidden ones, are left out."""
     return _count_by_interview("COUNT(*)", Conditions(), limit_scope(study, MODEL_SAYS, visibility))
 
 
 def count_decided(study: Study, catalog: Catalog, visibility: Visibility) -> dict[int, tuple[int, int]]:
-    """How many of those sentences are decided, and how many turns; interviews without any are left out.
+    """The numbers of decided sentences and turns; interviews without any are left out.
 
     A code of a turn or an interview is stored on its first sentence: it decides the turn, and not the sentence.
     """
@@ -182,7 +182,7 @@ NOTHING: Answers = (0, 0)
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a page of counts shows: the codes of one family (or all), and whose codings."""
+    """The selection of a page of counts: the codes of one family (or all), and the coders."""
 
     study: Study
     catalog: Catalog
@@ -196,7 +196,7 @@ class Wanted:
         return self.catalog.codes_in(self.family)
 
     def search(self, *codes: str, **others: object) -> Search:
-        """The search for what a count of these codes counts."""
+        """The search for the sentences that a count of these codes includes."""
         given = {"role": Speaker.MODEL.value, "coder": self.coder, **others}
         return Search(codes=codes, **given)  # type: ignore[arg-type]
 
@@ -241,8 +241,8 @@ def tabulate_by_model(wanted: Wanted) -> dict[str, object]:
 
 
 def tabulate_pairs(wanted: Wanted, *, by_turn: bool, enactment: str = ENACTED) -> dict[str, Any]:
-    """Codes together on the same sentence, or in the same turn. Moves count where codings state this ``enactment``, as a search
-    asks for it; ``apart``: the other kinds of enactment, how many codings state them, and how a search asks for them."""
+    """Codes together on the same sentence, or in the same turn. Moves count if codings state this ``enactment``, given as in a
+    search; ``apart``: the other kinds of enactment, the number of codings with each, and the value for a search."""
     headings = wanted.headings
     table = PairTable(headings, _read_marks(wanted), by_turn=by_turn, enactment=enactment.replace(NOT_STATED, ""))
     together = Together.TURN if by_turn else Together.SENTENCE
@@ -277,8 +277,8 @@ def tabulate_pairs(wanted: Wanted, *, by_turn: bool, enactment: str = ENACTED) -
 
 
 def tabulate_answers(wanted: Wanted, *, model: str | None) -> list[dict[str, Any]]:
-    """The answers to the questions of the codes: a table for each question, in the order of the codebook. Of moves these are
-    answers of codings where they are enacted; how many others give each answer is ``apart``."""
+    """The answers to the questions of the codes: a table for each question, in the order of the codebook. For moves, only answers
+    of enacted codings count; ``apart`` has the numbers of the others."""
     catalog = wanted.catalog
     questions = [each for each in catalog.questions.values() if wanted.family in {"", each.code.family}]
     of_code: dict[int, list[Question]] = defaultdict(list)
@@ -317,7 +317,7 @@ class _Answers:
 def _list_answers(
     wanted: Wanted, question: Question, by_enactment: Mapping[str, _Answers], *, model: str | None
 ) -> dict[str, Any]:
-    """The rows of one question: its choices, then whether it was answered at all. Each opens its sentences."""
+    """The rows of one question: its choices, then answered and not answered. Each opens its sentences."""
     found = by_enactment.get(ENACTED, _Answers())
 
     def make_row(words: str, answers: Sequence[str | None], asked_for: str | None) -> dict[str, object]:
@@ -397,7 +397,7 @@ def _read_marks(wanted: Wanted) -> Iterator[Mark]:
 
 
 def _count_model_words(wanted: Wanted) -> tuple[dict[int, Answers], dict[int, Answers]]:
-    """What models said, and what of it is decided, by interview."""
+    """The numbers of models' sentences and turns, all and decided, by interview."""
     return (
         count_answers(wanted.study, wanted.visibility),
         count_decided(wanted.study, wanted.catalog, wanted.visibility),
@@ -405,13 +405,13 @@ def _count_model_words(wanted: Wanted) -> tuple[dict[int, Answers], dict[int, An
 
 
 def _make_cell(wanted: Wanted, heading: Heading, count: Count, **place: object) -> dict[str, object]:
-    """A count, and the query of the search for its sentences; and the same of what is not enacted, each kind apart."""
+    """A count with the query of the search for its sentences, and the same for each kind of codings that are not enacted."""
     apart = _list_apart(wanted, heading, count.apart, count.write, **place)
     return {"count": count, "heading": heading, "query": _find_query(wanted, heading, **place), "apart": apart}
 
 
 def _find_query(wanted: Wanted, heading: Heading, **asked: object) -> str:
-    """The query of the search for what counts with a code: of a move, where it is enacted."""
+    """The query of the search for the counted codings of a code; for a move, the enacted ones."""
     enactment = {"enactment": ENACTED} if heading.has_enactment else {}
     return wanted.search(heading.identifier, **enactment, **asked).as_query()
 
@@ -419,7 +419,7 @@ def _find_query(wanted: Wanted, heading: Heading, **asked: object) -> str:
 def _list_apart(
     wanted: Wanted, heading: Heading, counted: Sequence[int], write: Callable[[int], str], **asked: object
 ) -> list[dict[str, object]]:
-    """Of a move, the places where it is not enacted: each kind with its own number and search, in the order of ``APART``."""
+    """For a move, the places where it is not enacted: each kind with its number and search, in the order of ``APART``."""
     return [
         {
             "sign": SIGNS[ENACTMENTS.get(word, Fill.DASHED)],
@@ -439,7 +439,7 @@ def _finish(
     words: tuple[Mapping[int, Answers], Mapping[int, Answers]],
     groups: Sequence[tuple[str, Sequence[Count]]],
 ) -> dict[str, object]:
-    """The parts of both tables. ``words``: what models said, and what of it is decided, by interview."""
+    """The shared parts of both tables. ``words``: the numbers of models' sentences and turns, all and decided, by interview."""
     said, decided = words
     interviews = len(decided)
     all_sentences, all_turns = _sum(said.values())
@@ -463,7 +463,7 @@ def _finish(
 
 
 def _sizes(decided: Sequence[Answers]) -> dict[str, int]:
-    """What counts are out of: the decided sentences, turns and interviews of a column."""
+    """The denominators of counts: the decided sentences, turns and interviews of a column."""
     sentences, turns = _sum(decided)
     return {
         CodeFamily.Unit.SENTENCE.value: sentences,
@@ -484,7 +484,7 @@ def _describe(decided: Answers, said: Answers) -> str:
 
 
 def _explain_few(turns: int) -> str:
-    """What is to be known of counts out of so few decided turns; "" where they are enough, or there are none."""
+    """A note about counts out of few decided turns; "" if there are enough, or none."""
     return figures.explain_mark(figures.Mark.FEW, "decided turns") if 0 < turns < figures.FEW else ""
 
 

@@ -1,4 +1,4 @@
-"""What people ask for: the search form, which is the address of its results as well."""
+"""The search form, whose values are also the address of its results, and the forms of the counts."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ ENACTMENTS = [*Enactment.choices, (NOT_STATED, "Not stated")]
 
 
 class Choices(NamedTuple):
-    """What can be chosen in one study by one person."""
+    """The choices of one person in one study."""
 
     catalog: Catalog
     models: list[str]
@@ -67,7 +67,7 @@ def check_words(words: str) -> None:
 
 
 class SearchForm(forms.Form):
-    """A search. Nothing has to be filled in; what is empty does not narrow the search."""
+    """A search. Every field is optional; empty fields do not filter."""
 
     words = forms.CharField(
         required=False,
@@ -120,7 +120,7 @@ class SearchForm(forms.Form):
         return cleaned
 
     def get_search(self) -> Search:
-        """The search as it was asked for; of a form that is valid."""
+        """The requested search; the form must be valid."""
         given = {**self.cleaned_data}
         model = given.pop("model")
         return Search(
@@ -132,7 +132,7 @@ class SearchForm(forms.Form):
 
 
 def read_model(chosen: str) -> str | None:
-    """The model that was chosen: "" is one that is not known, ``None`` any."""
+    """The chosen model: "" for an unknown model, ``None`` for any."""
     return None if not chosen else "" if chosen == UNNAMED else chosen
 
 
@@ -141,7 +141,7 @@ def _list_models(choices: Choices) -> list[tuple[str, str]]:
 
 
 def find_default_coder(choices: Choices) -> str:
-    """Whose codings are shown unasked: one's own, or everybody's to who has none."""
+    """Whose codings are shown by default: one's own, or everybody's for people without codings."""
     return OWN if choices.codes_herself or not choices.sees_all else EVERYBODY
 
 
@@ -154,7 +154,7 @@ def _group_codes(catalog: Catalog) -> list[object]:
 
 
 def _group_answers(catalog: Catalog) -> list[object]:
-    """The answers that can be searched for, under the code that asks the question."""
+    """The answers that can be searched for, grouped by the code that asks the question."""
     groups: dict[str, list[tuple[str, str]]] = {}
     for question in catalog.questions.values():
         answers = [(choice, choice) for choice in question.choices]
@@ -172,7 +172,7 @@ def _list_coders(choices: Choices) -> list[tuple[str, str]]:
 
 
 class CountForm(forms.Form):
-    """What a table of counts is about."""
+    """The selection of a table of counts."""
 
     family = forms.ChoiceField(required=False, label="Codes")
     coder = forms.ChoiceField(required=False, label="Codings of")
@@ -185,12 +185,12 @@ class CountForm(forms.Form):
         self.fields["coder"].choices = _list_coders(choices)  # type: ignore[attr-defined]
 
     def get_coder(self) -> str:
-        """Whose codings; of a form that is valid."""
+        """Whose codings; the form must be valid."""
         return self.cleaned_data["coder"] or self.default_coder
 
 
 class AnswerForm(CountForm):
-    """What a table of answers is about."""
+    """The selection of a table of answers."""
 
     model = forms.ChoiceField(required=False, label="Model")
 
@@ -203,7 +203,7 @@ class AnswerForm(CountForm):
 
 
 class PairForm(CountForm):
-    """What a table of two codes together is about."""
+    """The selection of a table of pairs of codes."""
 
     together = forms.ChoiceField(
         required=False,
@@ -218,12 +218,12 @@ class PairForm(CountForm):
             del self.fields["enactment"]
 
     def get_enactment(self) -> str:
-        """Which codings of moves count; of a form that is valid."""
+        """Which codings of moves count; the form must be valid."""
         return self.cleaned_data.get("enactment") or Enactment.ENACTED
 
 
 class SheetForm(CountForm):
-    """What a score sheet is about; a second coder's is shown below the first."""
+    """The selection of a score sheet; a second coder's is shown below the first."""
 
     beside = forms.ChoiceField(required=False, label="Compare with those of")
 

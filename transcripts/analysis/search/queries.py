@@ -1,10 +1,10 @@
-"""Which sentences a search finds, and what it looks in: the codes of a study, and what prompted each coding.
+"""Finds the sentences of a search, with the codes of a study, and what prompted each coding.
 
-Plain SQL that SQLite and PostgreSQL both understand, for identifiers only; words are compared in Python (words.py). What
-is shown of a sentence is read afterwards, for one page of them.
+Plain SQL that SQLite and PostgreSQL both understand, for identifiers only; words are compared in Python (words.py). The
+displayed data of sentences are read afterwards, for one page.
 
-The catalog has every code a study has ever published, and which of its rows mean something else by now. Prompted or not is
-worked out for many codings at once: said by the coder, or else derived from what the interviewer said before.
+The catalog has every code that a study has ever published, and which of its rows have another meaning now. Prompting is
+determined for many codings at once: stated by the coder, or else derived from what the interviewer said before.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from transcripts.coding.pure import Question as PromptQuestion
 from transcripts.corpus.models import Turn
 from transcripts.studies.models import Study
 
-# Newest version first: the first row of an identifier says what it is called now.
+# Newest version first, so that the first row of an identifier has its present name.
 CODES = """
 SELECT k.id, k.identifier, k.name, k.meaning_version, f.identifier, f.name, f.unit, f.carries_enactment,
        CAST(k.attributes AS text), v.number
@@ -49,10 +49,10 @@ ORDER BY v.number DESC, f.position, k.position
 
 @dataclass
 class Question:
-    """A question that a code asks, worded as in the newest version that asks it.
+    """A question of a code, worded as in the newest version that has it.
 
-    ``choices`` are those of every version; a question to be answered in words has none. ``ids`` are the rows of the code in
-    the versions that ask it.
+    ``choices`` are those of every version; a question answered in words has none. ``ids`` are the rows of the code in the
+    versions that have the question.
     """
 
     code: Heading
@@ -64,11 +64,11 @@ class Question:
 
 @dataclass
 class Catalog:
-    """The codes of a study by identifier: those of the current version in its order, then those that are no more.
+    """The codes of a study by identifier: those of the current version in its order, then former ones.
 
-    Each is called by its newest name; ``current`` are those that the current version still has.
-    ``ids`` are the rows of a code in every version, ``stale_ids`` those rows whose codings are to be looked at again:
-    applied under an earlier meaning, or with a code that was retired. ``questions`` are named by their code and key.
+    Each has its newest name; ``current`` are those that the current version still has. ``ids`` are the rows of a code in every
+    version, ``stale_ids`` those rows whose codings need re-review: applied under an earlier meaning, or with a code that was
+    retired. ``questions`` are named by their code and key.
     """
 
     codes: dict[str, Heading] = field(default_factory=dict)
@@ -158,7 +158,7 @@ MOST_KEPT, MOST_READ = 50_000, 1_000
 
 
 class StudyPrompts:
-    """What the interviewers of a study raised, interview by interview. Two queries when it is made."""
+    """The topics that the interviewers of a study raised, by interview. Two queries when it is made."""
 
     def __init__(self, study: Study) -> None:
         self._signs = read_study_signs(study)
@@ -184,7 +184,7 @@ class StudyPrompts:
     ) -> tuple[str, str]:
         """Whether a coding on the turn at ``position`` was prompted, and whether its coder said so or it was derived.
 
-        ``said`` is what the coder chose, if anything. Both are empty where the question does not arise.
+        ``said`` is the coder's choice, if any. Both are empty if the question does not arise.
         """
         if said:
             return said, "said"
@@ -192,7 +192,7 @@ class StudyPrompts:
         return derived, "derived" if derived else ""
 
     def derive(self, interview_id: int, coder_id: int, code: str, role: str, position: int) -> str:
-        """Prompted, unprompted or unclear; empty where it is not the model who speaks. What was raised is found out once."""
+        """Prompted, unprompted or unclear; empty if the speaker is not the model. Raised topics are determined only once."""
         if role != MODEL:
             return ""
         key = (interview_id, coder_id, code)
@@ -215,7 +215,7 @@ class StudyPrompts:
 
 
 def read_study_signs(study: Study) -> Mapping[str, Signs]:
-    """By what each code is recognised, by identifier, as the newest published version has it."""
+    """The signs by which each code is recognised, by identifier, from the newest published version."""
     codes = Code.objects.filter(version__study=study, version__status=CodebookVersion.Status.PUBLISHED)
     rows = codes.order_by("version__number").values_list("identifier", "name", "aliases", "terms")
     return {identifier: read_signs([name, *aliases], terms) for identifier, name, aliases, terms in rows}
@@ -262,13 +262,13 @@ WHERE m.withdrawn_at IS NULL AND m.sentence_id IS NOT NULL AND m.text <> '' AND 
 ROWS_AT_A_TIME = 5_000
 
 Value = str | int
-# Of a sentence: its number, those of its turn and its interview, where it begins and ends in the turn's text.
+# A sentence: its id, those of its turn and interview, and its beginning and end in the turn's text.
 Row = tuple[int, int, int, int, int]
 
 
 @dataclass
 class Conditions:
-    """Conditions that all have to hold, and the values in their places."""
+    """Conditions that must all be true, and their values."""
 
     parts: list[str] = field(default_factory=list)
     values: list[Value] = field(default_factory=list)
@@ -278,11 +278,11 @@ class Conditions:
         self.values += values
 
     def add_one_of(self, column: str, choices: Sequence[Value]) -> None:
-        """``column`` is one of ``choices``; of none, nothing is."""
+        """Require that ``column`` is one of ``choices``; without choices nothing matches."""
         self.add(f"{column} IN ({', '.join(['%s'] * len(choices))})" if choices else "1 = 0", *choices)
 
     def add_query(self, part: str, query: str, inner: Conditions) -> None:
-        """``part`` (as in "s.id IN") is true of what ``query`` gives under its own conditions."""
+        """Require ``part`` (as in "s.id IN") for the results of ``query`` under its own conditions."""
         self.add(f"{part} ({query.format(conditions=inner.as_sql())})", *inner.values)
 
     def as_sql(self) -> str:
@@ -290,7 +290,7 @@ class Conditions:
 
 
 class Visibility(NamedTuple):
-    """Whose codings are looked at: those of ``coder_id``, or everybody's with ``None``, except in interviews ``hidden``.
+    """Whose codings are used: those of ``coder_id``, or everybody's with ``None``, except in interviews ``hidden``.
 
     ``closed`` are turns of reasoning whose words are not searched and not shown; see ``Viewer.closed_turns``.
     """
@@ -301,7 +301,7 @@ class Visibility(NamedTuple):
 
 
 class FoundSentences(Sequence[int]):
-    """The numbers of all sentences that a search found, in the order of the study: as many as are looked at are read."""
+    """The ids of all sentences that a search found, in the order of the study; only the requested ones are read."""
 
     def __init__(self, conditions: Conditions, rows: Sequence[Row] | None) -> None:
         self._conditions = conditions
@@ -330,7 +330,7 @@ class FoundSentences(Sequence[int]):
 
 
 def find_sentences(study: Study, search: Search, catalog: Catalog, visibility: Visibility) -> FoundSentences:
-    """Every sentence that fits, in the order of the study."""
+    """Every matching sentence, in the order of the study."""
     shows_work = search.asks_for_codings or bool(search.state)
     scope = limit_scope(study, search, visibility if shows_work else None)
     conditions = Conditions([*scope.parts, "s.retired_by_id IS NULL"], [*scope.values])
@@ -357,14 +357,14 @@ def find_sentences(study: Study, search: Search, catalog: Catalog, visibility: V
 
 
 def measure(study: Study) -> tuple[int, int]:
-    """How many sentences and interviews the study has: what every count is out of."""
+    """The numbers of sentences and interviews in the study, the denominators of every count."""
     conditions = Conditions()
     conditions.add("i.study_id = %s AND s.retired_by_id IS NULL", study.pk)
     return _count(conditions)[0], study.interviews.count()
 
 
 def limit_scope(study: Study, search: Search, visibility: Visibility | None) -> Conditions:
-    """What a search says of turns and interviews, of ``corpus_turn t`` and ``corpus_interview i``.
+    """The conditions of a search on turns and interviews, ``corpus_turn t`` and ``corpus_interview i``.
 
     Without a visibility nothing is left out: the texts themselves are open to everybody.
     """
@@ -383,7 +383,7 @@ def limit_scope(study: Study, search: Search, visibility: Visibility | None) -> 
     elif search.role:
         conditions.add("t.role = %s AND t.channel = %s", search.role, Turn.Channel.UTTERANCE.value)
     elif search.state == State.UNCODED:
-        # What waits to be coded is what the model said.
+        # Only the model's words wait to be coded.
         conditions.add("t.role = %s AND t.channel = %s", Turn.Role.MODEL.value, Turn.Channel.UTTERANCE.value)
     if visibility is not None and visibility.hidden:
         conditions.add(f"i.id NOT IN ({', '.join(['%s'] * len(visibility.hidden))})", *sorted(visibility.hidden))
@@ -405,7 +405,7 @@ def _limit_codings(conditions: Conditions, search: Search, catalog: Catalog, vis
 
 
 def _codings_of(search: Search, catalog: Catalog, visibility: Visibility) -> Conditions:
-    """What a search says of codings ``c``, one of which is enough."""
+    """The conditions of a search on codings ``c``, one of which must be met."""
     if search.answer and not (search.codes and search.together):
         # An answer is one of its code alone.
         return _codings(search, catalog, visibility, None, answer=search.answer)
@@ -414,14 +414,14 @@ def _codings_of(search: Search, catalog: Catalog, visibility: Visibility) -> Con
 
 
 def _answer_of(search: Search, code: str) -> str:
-    """The answer that is asked for, if it is one to a question of this code."""
+    """The requested answer, if it is an answer to a question of this code."""
     return search.answer if split_answer(search.answer)[0] == code else ""
 
 
 def _codings(
     search: Search, catalog: Catalog, visibility: Visibility, code_ids: list[int] | None, *, answer: str = ""
 ) -> Conditions:
-    """What a search says of one coding ``c``; ``code_ids`` None is any code of the study."""
+    """The conditions of a search on one coding ``c``; with ``code_ids`` None, any code of the study."""
     conditions = of_codings(catalog, visibility, family=search.family, code_ids=code_ids)
     if answer:
         code, key, asked_for = split_answer(answer)
@@ -438,7 +438,7 @@ def _codings(
         moves = Conditions()
         moves.add_one_of("c.code_id", catalog.ids_with_enactment)
         if search.together and any(catalog.codes[code].has_enactment for code in search.codes):
-            # Of moves together with other codes: these state no enactment.
+            # If moves are combined with other codes: the others have no enactment.
             conditions.add(f"(c.enactment = %s OR NOT {moves.as_sql()})", stated, *moves.values)
         elif stated:
             conditions.add("c.enactment = %s", stated)
@@ -450,7 +450,7 @@ def _codings(
 def of_codings(
     catalog: Catalog, visibility: Visibility, *, family: str = "", code_ids: list[int] | None = None
 ) -> Conditions:
-    """Codings ``c`` with these codes, or with any of the study, by the coders looked at."""
+    """Codings ``c`` with these codes, or with any of the study, by the selected coders."""
     conditions = Conditions()
     if code_ids is None:
         code_ids = [pk for ids in catalog.ids.values() for pk in ids]
@@ -479,7 +479,7 @@ def _limit_state(conditions: Conditions, search: Search, catalog: Catalog, visib
 
 
 def _find_prompted(study: Study, search: Search, catalog: Catalog, visibility: Visibility) -> set[int]:
-    """The sentences of those codings that are (un)prompted, said so or derived."""
+    """The sentences of those codings that are (un)prompted, stated or derived."""
     prompts, codings = StudyPrompts(study), _codings_of(search, catalog, visibility)
     identifiers = {pk: identifier for identifier, ids in catalog.ids.items() for pk in ids}
     found = set()
@@ -493,7 +493,7 @@ def _find_prompted(study: Study, search: Search, catalog: Catalog, visibility: V
 
 
 def _find_differing(study: Study, search: Search, catalog: Catalog) -> set[int]:
-    """The sentences on which coders disagreed before they saw each other's work; of units, the first sentence."""
+    """The sentences on which coders disagreed before they saw each other's work; for larger units, the first sentence."""
     from transcripts.coding.blind import read_blind
 
     readings = read_blind(study, interviews=None if search.interview is None else [search.interview])
@@ -507,7 +507,7 @@ def _find_differing(study: Study, search: Search, catalog: Catalog) -> set[int]:
 
 
 def of_person(column: str, visibility: Visibility) -> Conditions:
-    """Rows of the person whose work is looked at, or of everybody."""
+    """Rows of the selected person, or of everybody."""
     conditions = Conditions()
     if visibility.coder_id is not None:
         conditions.add(f"{column} = %s", visibility.coder_id)
@@ -515,7 +515,7 @@ def of_person(column: str, visibility: Visibility) -> Conditions:
 
 
 def _read_found(conditions: Conditions, start: int = 0, size: int | None = None) -> list[Row]:
-    """Plain rows: there can be tens of thousands, of which a page is shown."""
+    """Read plain rows, because there can be tens of thousands, of which one page is shown."""
     sql, values = FOUND.format(conditions=conditions.as_sql()), [*conditions.values]
     if size is not None:
         sql, values = f"{sql} LIMIT %s OFFSET %s", [*values, size, start]

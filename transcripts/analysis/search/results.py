@@ -1,4 +1,4 @@
-"""What is shown of the sentences of one page of results: the words around them, and labels of those whom one may read."""
+"""The data shown for the sentences on one page of results: their context, and the labels that the viewer may see."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from transcripts.studies.models import Study
 from transcripts.studies.roles import ROLES, Permission
 
 NEIGHBOURS = 2
-# Characters; what is longer is cut here and read whole at the desk.
+# Characters; longer texts are cut here and can be read at the desk.
 MAX_SHOWN = 3_000
 CHIPS = """
 SELECT c.sentence_id, k.name, f.identifier, f.unit, c.level, c.enactment, u.username, c.coder_id,
@@ -107,7 +107,7 @@ class Result:
 
     @property
     def place(self) -> str:
-        """Its address on the desk of its interview. What a tool gave back has no row there, but its turn has one."""
+        """Its address on the desk of its interview. The result of a tool has no row there, but its turn has one."""
         if self.turn.channel == Turn.Channel.TOOL_RESULT:
             return f"#turn-{self.turn.position}"
         return f"?at={self.sentence.pk}#s{self.sentence.pk}"
@@ -157,7 +157,7 @@ def _read_turns(turn_ids: Iterable[int]) -> dict[int, list[Sentence]]:
 def _read_chips(
     ids: Sequence[int], hidden: Collection[int], visibility: Visibility, viewer_id: int
 ) -> dict[int, list[Chip]]:
-    """The labels on these sentences of the people looked at, without others' labels on the ``hidden`` sentences."""
+    """The selected people's labels on these sentences, without others' labels on the ``hidden`` sentences."""
     found: dict[int, list[Chip]] = defaultdict(list)
     for pk, name, family, unit, level, enactment, username, coder_id, *asked in _read(
         CHIPS, "c.coder_id", ids, visibility
@@ -173,7 +173,7 @@ def _read_chips(
 
 
 def _pair(questions: str, answers: str) -> tuple[tuple[str, str], ...]:
-    """The questions of a code that a coding answers, each with its answer."""
+    """The answered questions of a coding's code, each with its answer."""
     given = read_json(answers)
     if not given:
         return ()
@@ -205,7 +205,7 @@ def _places(ids: Sequence[int]) -> str:
 
 
 def find_visibility(viewer: Viewer, coder: str) -> Visibility:
-    """Whose codings ``coder`` (as asked for) means; the forms check who may ask for whom."""
+    """The coder meant by the requested ``coder``; the forms check whose codings a person may request."""
     if coder == OWN or not viewer.sees_all:
         return Visibility(viewer.user_id, closed=viewer.closed_turns)
     coder_id = None if coder == EVERYBODY else User.objects.get(username=coder).pk
@@ -213,7 +213,7 @@ def find_visibility(viewer: Viewer, coder: str) -> Visibility:
 
 
 def list_coders(study: Study, catalog: Catalog) -> list[str]:
-    """The names of those who code or have coded in the study."""
+    """The names of people who code or have coded in the study."""
     codes = [pk for ids in catalog.ids.values() for pk in ids]
     coded = Exists(Coding.objects.filter(coder=OuterRef("pk"), code__in=codes))
     coders = User.objects.filter(Q(memberships__study=study, memberships__role__in=CODING_ROLES) | coded)

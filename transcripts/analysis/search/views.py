@@ -1,4 +1,4 @@
-"""The pages on which a study is searched, and its codings counted."""
+"""The pages for searching a study and counting its codings."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ RESULTS_PER_PAGE = 50
 INTERVIEWS_PER_PAGE = 50
 # The label of one chosen value, where the form's own label is in the plural.
 LABELS = {"code": "Code"}
-# A longer list to choose from is no help; people then reach an interview through its own links.
+# A longer list is not useful; people then reach an interview through its own links.
 MAX_INTERVIEWS_OFFERED = 500
 
 
@@ -62,12 +62,12 @@ def search(request: StudyRequest) -> HttpResponse:
 
 
 def is_asked(request: StudyRequest) -> bool:
-    """Whether anything was asked at all."""
+    """Whether the request has any search."""
     return any(value for name, value in request.GET.items() if name in SearchForm.base_fields)
 
 
 def offer_choices(request: StudyRequest, catalog: Catalog) -> Choices:
-    """What this person can choose from in this study."""
+    """The choices of this person in this study."""
     interviews = request.study.interviews.order_by("pk")
     offered = list(interviews.values_list("pk", "title")[: MAX_INTERVIEWS_OFFERED + 1])
     if len(offered) > MAX_INTERVIEWS_OFFERED:
@@ -86,7 +86,7 @@ def offer_choices(request: StudyRequest, catalog: Catalog) -> Choices:
 
 
 def find(request: StudyRequest, asked: Search, catalog: Catalog) -> dict[str, object]:
-    """A page of the sentences that a search found, and the numbers to show with it."""
+    """A page of the sentences that a search found, and the numbers shown with it."""
     visibility = find_visibility(get_viewer(request), whose(asked))
     found = queries.find_sentences(request.study, asked, catalog, visibility)
     page = Paginator(found, RESULTS_PER_PAGE).get_page(request.GET.get("page"))
@@ -103,12 +103,12 @@ def find(request: StudyRequest, asked: Search, catalog: Catalog) -> dict[str, ob
 
 
 def whose(asked: Search) -> str:
-    """Whose codings a search looks at; to differ takes everybody."""
+    """Whose codings a search uses; a search for disagreements uses everybody's."""
     return EVERYBODY if asked.state == State.DISAGREED else asked.coder
 
 
 def list_narrowings(request: StudyRequest, form: SearchForm) -> list[tuple[str, str]]:
-    """What narrows the search apart from its words: a label, and the query of the search without it."""
+    """The filters of the search apart from its words: each with a label, and the query of the search without it."""
     asked = [(name, value) for name in form.fields for value in request.GET.getlist(name) if value]
     found = []
     for name, value in asked:
@@ -216,7 +216,7 @@ def score_sheet(request: StudyRequest, interview_id: int) -> HttpResponse:
 
 
 def offer(request: StudyRequest, coder: str, interview: int | None = None) -> UnblindingForm | None:
-    """The notice of a page that would show others' codings too, of the whole study or of one interview."""
+    """The unblinding notice of a page that can also show others' codings, of the whole study or of one interview."""
     if coder == OWN:
         return None
     hidden = get_viewer(request).hidden_interviews
@@ -224,7 +224,7 @@ def offer(request: StudyRequest, coder: str, interview: int | None = None) -> Un
 
 
 def put_in(request: StudyRequest, **values: str) -> str:
-    """The query of this page with these values in it."""
+    """The query of this page with these values."""
     query = request.GET.copy()
     for name, value in values.items():
         query[name] = value
@@ -235,7 +235,7 @@ FormType = TypeVar("FormType", bound=CountForm)
 
 
 def ask(request: StudyRequest, catalog: Catalog, form: type[FormType], *, with_enactment: bool = False) -> FormType:
-    """What was asked of a page of counts; what was not is filled in, so that the form shows what the page shows."""
+    """The request of a page of counts, completed with defaults, so that the form shows the selection of the page."""
     data: QueryDict = request.GET.copy()
     family = counts.choose_family(catalog, with_enactment=with_enactment)
     data.setdefault("family", family)
@@ -245,7 +245,7 @@ def ask(request: StudyRequest, catalog: Catalog, form: type[FormType], *, with_e
 
 
 def want(request: StudyRequest, catalog: Catalog, form: CountForm, coder: str = "") -> Wanted:
-    """The same, for the tables."""
+    """The same for the tables."""
     coder = coder or form.get_coder()
     visibility = find_visibility(get_viewer(request), coder)
     return Wanted(request.study, catalog, form.cleaned_data["family"], coder, visibility)
@@ -257,7 +257,7 @@ register = template.Library()
 
 @register.filter
 def first_word(words: str) -> str:
-    """The figure with which a count in words begins."""
+    """The number at the beginning of a count in words."""
     return words.partition(" ")[0]
 
 

@@ -1,4 +1,4 @@
-"""What is done to themes. A change is a new version with a reason; no version is ever written over."""
+"""Actions on themes. A change is a new version with a reason; no version is ever overwritten."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class NotYours(Refused):
 
 
 class ThemeChanged(Refused):
-    """Somebody else was quicker; ``latest`` is the current version."""
+    """Somebody else was faster; ``latest`` is the current version."""
 
     def __init__(self, latest: ThemeVersion) -> None:
         super().__init__(
@@ -58,7 +58,7 @@ class EntryChanged(Refused):
 
 
 class ThemeText(NamedTuple):
-    """What a theme says of itself, its codes aside."""
+    """The texts of a theme, without its codes."""
 
     name: str
     concept: str = ""
@@ -67,7 +67,7 @@ class ThemeText(NamedTuple):
 
 @transaction.atomic
 def create_theme(*, study: Study, text: ThemeText, codes: Sequence[str], by: User, reason: str = "") -> ThemeVersion:
-    """A new candidate theme. Raises ``WrongInput``."""
+    """Create a candidate theme. Raises ``WrongInput``."""
     _lock(study)
     text, reason = _check(study, text), check_reason(reason)
     return _store_theme(study, text, _check_codes(study, codes), reason=reason, by=by)
@@ -105,9 +105,9 @@ def regroup_codes(
     reason: str,
     by: User,
 ) -> list[ThemeVersion]:
-    """Put codes into a theme (or a new one), take them out of a theme, or both: a move. Returns what changed.
+    """Add codes to a theme (or a new one), remove them from a theme, or both, which moves them. Returns what changed.
 
-    It changes the codes of the current version and no text, so it needs no version to be based on. Raises
+    It changes the codes of the current version but no text, so it does not need a version on which it is based. Raises
     ``WrongInput``.
     """
     _lock(study)
@@ -189,7 +189,7 @@ def split_theme(
 
 
 def _lock(study: Study) -> None:
-    """Let the themes of a study be numbered and changed one act at a time."""
+    """Lock the study, so that its themes are numbered and changed one act at a time."""
     Study.objects.select_for_update().get(pk=study.pk)
 
 
@@ -209,7 +209,7 @@ def _check(
     but: ThemeVersion | Sequence[ThemeVersion] = (),
     field: str = "name",
 ) -> ThemeText:
-    """A theme's text as it is stored. ``but`` are the themes whose name it may bear. Raises ``WrongInput``."""
+    """A theme's cleaned text. ``but`` are themes whose names it may have. Raises ``WrongInput``."""
     name = check_text(
         " ".join(text.name.split()),
         field=field,
@@ -253,7 +253,7 @@ def _check_parts(parts: Sequence[tuple[str, Sequence[str]]], latest: ThemeVersio
 def _regroup(
     theme: Theme, *, put_in: Sequence[str], taken_out: Sequence[str], reason: str, by: User
 ) -> list[ThemeVersion]:
-    """The next version of a theme with other codes; nothing when it has them as they should be."""
+    """Write the next version of a theme with other codes; nothing if it already has these codes."""
     latest = theme.versions.select_related("theme__study").order_by("-number")[0]
     codes = [code for code in latest.codes if code not in taken_out]
     codes += [code for code in put_in if code not in codes]
@@ -345,7 +345,7 @@ def _copy_split_quotes(source: Theme, made: Sequence[ThemeVersion]) -> None:
 
 
 def _copy(quote: ThemeQuote, theme: Theme) -> ThemeQuote:
-    """The same quote for another theme; who added it and when stays true."""
+    """Copy a quote to another theme, with its author and time."""
     return ThemeQuote(
         theme=theme,
         sentence_id=quote.sentence_id,
@@ -370,10 +370,10 @@ def add_quote(
     coding: Coding | None = None,
     replaces: int | None = None,
 ) -> ThemeQuote:
-    """Quote a sentence for or against a theme, whole or with marked edits; ``replaces`` is the quote that gives way.
+    """Quote a sentence for or against a theme, whole or with marked edits; ``replaces`` is the quote to replace.
 
-    Raises ``WrongInput`` for an edit the sentence does not bear out, ``QuoteChanged`` when the sentence has
-    another quote by now.
+    Raises ``WrongInput`` for an edit that does not match the sentence, ``QuoteChanged`` if the sentence has another quote by
+    now.
     """
     edited_text, note = _check_quote(theme, sentence, side=side, edited_text=edited_text, note=note)
     Theme.objects.select_for_update().get(pk=theme.pk)
@@ -395,7 +395,7 @@ def add_quote(
 
 @transaction.atomic
 def withdraw_quote(*, quote: ThemeQuote, by: User) -> None:
-    """Take a quote back; its row stays. One that was withdrawn before is left as it is."""
+    """Withdraw a quote; its row stays. A quote that has already been withdrawn is left as it is."""
     active = ThemeQuote.objects.filter(pk=quote.pk, withdrawn_at__isnull=True)
     if not active.update(withdrawn_at=timezone.now()):
         return
@@ -409,7 +409,7 @@ def withdraw_quote(*, quote: ThemeQuote, by: User) -> None:
 
 
 def _check_quote(theme: Theme, sentence: Sentence, *, side: str, edited_text: str, note: str) -> tuple[str, str]:
-    """The edited text, empty if it is the sentence itself, and the note, as they are stored. Raises ``WrongInput``."""
+    """The cleaned edited text, empty if it is the sentence itself, and the cleaned note. Raises ``WrongInput``."""
     if sentence.turn.interview.study_id != theme.study_id:
         raise WrongInput("This sentence is not part of this study.", field="sentence")
     if sentence.retired_by_id is not None:
@@ -463,9 +463,9 @@ Text = TypeVar("Text", PhaseEntry, PositionalityStatement)
 
 @transaction.atomic
 def write_entry(*, study: Study, phase: int, text: str, by: User) -> PhaseEntry:
-    """Write something down in a phase, whichever the study is in: phases are revisited.
+    """Write an entry in any phase, because phases can be revisited.
 
-    The same text again, as with a double click, changes nothing. Raises ``WrongInput``.
+    Repeating the same text, as with a double click, changes nothing. Raises ``WrongInput``.
     """
     if phase not in PhaseEntry.Phase.values:
         raise WrongInput("Choose one of the six phases.", field="phase")
@@ -494,16 +494,16 @@ def change_entry(*, entry: PhaseEntry, text: str, by: User) -> PhaseEntry:
 
 @transaction.atomic
 def withdraw_entry(*, entry: PhaseEntry, by: User) -> None:
-    """Take one's own entry off the board; its row stays. Raises ``NotYours``."""
+    """Withdraw one's own entry from the board; its row stays. Raises ``NotYours``."""
     _check_author(entry, by)
     _withdraw(entry, action="phase.entry.withdrawn", by=by)
 
 
 @transaction.atomic
 def write_statement(*, study: Study, text: str, by: User, replaces: int | None = None) -> PositionalityStatement:
-    """Say what one brings to the reading, in place of the statement ``replaces``, which is kept, superseded.
+    """Write one's positionality statement, which replaces the statement ``replaces``; that is kept as superseded.
 
-    Raises ``WrongInput``, or ``EntryChanged`` when another statement of the same person is active by now.
+    Raises ``WrongInput``, or ``EntryChanged`` if another statement of the same person is active by now.
     """
     text = check_text(text, field="text", max_length=MAX_TEXT, needed=EMPTY)
     before = _find_statement(study, by)
@@ -521,7 +521,7 @@ def write_statement(*, study: Study, text: str, by: User, replaces: int | None =
 
 @transaction.atomic
 def withdraw_statement(*, study: Study, by: User) -> None:
-    """Take one's own statement back; its row stays."""
+    """Withdraw one's own statement; its row stays."""
     statement = _find_statement(study, by)
     if statement is not None:
         _withdraw(statement, action="positionality.withdrawn", by=by)
@@ -538,7 +538,7 @@ def _check_author(entry: PhaseEntry, by: User) -> None:
 
 
 def _find_successor(entry: PhaseEntry) -> PhaseEntry | None:
-    """The active text that superseded an earlier one; ``None`` when it was withdrawn."""
+    """The active text that superseded an earlier one; ``None`` if it was withdrawn."""
     latest: PhaseEntry | None = entry
     while latest is not None and latest.withdrawn_at is not None:
         latest = latest.superseded_by

@@ -1,4 +1,4 @@
-"""What people type about themes, quotes, phases and themselves. What fits together is checked by the actions."""
+"""Forms for themes, quotes, phases and positionality. The actions check whether the fields fit together."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from transcripts.ui.typed_text import MAX_TEXT
 
 
 class ManyCodes(forms.Field):
-    """Identifiers of codes, from the boxes ticked in the list of codes. Which there are is checked by the action."""
+    """Identifiers of codes, from the ticked boxes in the list of codes. The action checks whether they exist."""
 
     widget = forms.MultipleHiddenInput
 
@@ -43,7 +43,7 @@ class ThemeForm(NewThemeForm):
 
 
 class GroupForm(RowForm):
-    """Ticked codes, and where they go. ``themes`` are the themes there are, by number."""
+    """Ticked codes, and where they go. ``themes`` are the existing themes, by number."""
 
     codes = ManyCodes(label="Codes", required=False)
     into = forms.TypedChoiceField(label="Add them to", required=False, coerce=int, empty_value=None)
@@ -80,7 +80,7 @@ class GroupForm(RowForm):
 
 
 class MergeForm(RowForm):
-    """Two or more themes that become one. Each choice carries the version it is based on: ``3:2``."""
+    """A merge of two or more themes. Each choice includes the version on which it is based: ``3:2``."""
 
     themes = forms.MultipleChoiceField(label="Themes to merge", widget=forms.CheckboxSelectMultiple)
     needed = ("reason",)
@@ -102,7 +102,7 @@ class MergeForm(RowForm):
 
 
 class SplitForm(RowForm):
-    """Two themes in the place of one. ``version`` is the version it is based on."""
+    """A split of a theme into two. ``version`` is the version on which it is based."""
 
     name_1 = forms.CharField(label="Name of the first", max_length=MAX_NAME, widget=forms.TextInput({"dir": "auto"}))
     name_2 = forms.CharField(label="Name of the second", max_length=MAX_NAME, widget=forms.TextInput({"dir": "auto"}))
@@ -143,7 +143,7 @@ class EntryForm(forms.Form):
 
 
 class StatementForm(RowForm):
-    """What somebody brings to the reading. ``replaces`` is her active statement."""
+    """A positionality statement. ``replaces`` is the person's active statement."""
 
     replaces = NumberField(required=False)
     optional = ("text",)

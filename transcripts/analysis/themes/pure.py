@@ -1,19 +1,19 @@
-"""Where a theme or a code shows, models compared by it, and quotations from its sentences.
+"""Where a theme or a code occurs, comparisons of models by it, and quotations from its sentences.
 
-Counts by model or interview each say what they are counted out of (method brief, R21). A sentence counts once in a cell, however
-many people and codes it was coded by. It was decided when a coder whose work is counted coded it or finished it, so a count is
-never larger than its denominator. A move counts where it is enacted; the sentences where it is not are numbers apart. No statistic
-infers anything across models. The chart shows how large a share of the decided sentences each cell has.
+Counts by model or interview state their denominators (method brief, R21). A sentence counts once in a cell, however many people
+and codes it was coded by. It is decided if a coder whose work is counted coded or finished it, so a count never exceeds its
+denominator. A move counts if it is enacted; other sentences with it have separate numbers. No statistic generalises across
+models. The chart shows each cell's share of the decided sentences.
 
-Models are compared on the questions that several of them were asked in the same words. Two answers are to the same question where
-all that the interviewer said so far, and the system prompt, are the same words. Answers of interviews that begin with the same
-words lie in one case. Two models are compared question by question, each person's readings with her own alone, and what is
-independent is the case: docs/reference/method.md.
+Models are compared on the questions that several of them were asked in the same words. Two answers are to the same question if
+everything that the interviewer said so far, and the system prompt, are the same words. Answers from interviews that begin with
+the same words belong to one case. Two models are compared question by question, each person's readings only with her own; the
+independent unit is the case: docs/reference/method.md.
 
-In edited quotations what was left out or added is marked, and the rest is in the source (method brief, R20). Marks of an edit are
-an ellipsis (``[…]``, ``[...]``, ``…``, ``...``) for words left out, and square brackets for words added or put in the place of
-others (``[the model]``, ``[W]e``). Between marks the words of the source follow one another as they do there. Spaces, the shape of
-quotation marks and Markdown's marks of emphasis may differ.
+In edited quotations, omissions and additions are marked, and the rest is in the source (method brief, R20). The marks are an
+ellipsis (``[…]``, ``[...]``, ``…``, ``...``) for omitted words, and square brackets for added or replaced words (``[the
+model]``, ``[W]e``). Between marks, the words are in the same order as in the source. Spaces, the shape of quotation marks and
+Markdown's marks of emphasis may differ.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ from transcripts.formats.problems import show_count
 from transcripts.statistics.figures import FEW, MIN_CLUSTERS, Mark, explain_mark, explain_marks
 
 PROMPTED, UNPROMPTED, UNCLEAR = "prompted", "unprompted", "unclear"
-# "Unprompted" claims most, so a sentence counts there only when no coding of it says otherwise.
+# "Unprompted" is the strongest claim, so a sentence counts as unprompted only if no coding of it says otherwise.
 STRENGTH = {PROMPTED: 2, UNCLEAR: 1, UNPROMPTED: 0}
 LATENT = "latent"
-# What is never counted with what a model does.
+# Enactments that are never counted with enacted moves.
 NOT_STATED = "not_stated"
 APART = {"demonstrated": "demonstrated", "described": "described", NOT_STATED: "enactment not stated"}
 Link = Callable[[str, str], str]
 
 
 class Evidence(NamedTuple):
-    """One coding. ``apart``: of a move that is not enacted, which of `APART` it is."""
+    """One coding. ``apart``: which of `APART` it is, for a move that is not enacted."""
 
     coding_id: int
     coder_id: int
@@ -67,8 +67,8 @@ class Evidence(NamedTuple):
 
 
 class Heading(NamedTuple):
-    """Of a row: a theme or a code, with the identifiers of its codes. Of a column: a model or an interview, with the numbers
-    of its interviews."""
+    """A row: a theme or a code, with the identifiers of its codes; or a column: a model or an interview, with the ids of its
+    interviews."""
 
     key: str
     name: str
@@ -77,10 +77,10 @@ class Heading(NamedTuple):
 
 @dataclass(frozen=True)
 class Cell:
-    """What was found of a row in a column, counted in sentences unless the name says otherwise.
+    """The counts of a row in a column, in sentences unless the name says otherwise.
 
-    The three of prompting add up to ``sentences``. A sentence two people read on two levels counts in both of those. The three
-    of enactment are of moves that are not enacted, in no other number here; a sentence may be in several.
+    The three for prompting add up to ``sentences``. A sentence that two people read on two levels counts in both levels. The
+    three for enactment count moves that are not enacted, which no other number here includes; a sentence may be in several.
     """
 
     sentences: int
@@ -98,7 +98,7 @@ class Cell:
 
     @property
     def apart(self) -> list[tuple[str, str, int]]:
-        """Where moves are not enacted: the kind, its words and its sentences, of those there are."""
+        """The existing kinds of moves that are not enacted: the kind, its words and its number of sentences."""
         return [(kind, words, found) for kind, words in APART.items() if (found := getattr(self, kind))]
 
     @property
@@ -107,16 +107,16 @@ class Cell:
 
     @property
     def is_read(self) -> bool:
-        """Whether anything was decided there: without that, absence says nothing."""
+        """Whether anything was decided there; otherwise absence says nothing."""
         return self.out_of > 0
 
 
 PresenceRow = tuple[Heading, list[Cell], Cell]
-"""A row with its cell under each column, and the one over all of them."""
+"""A row with its cell in each column, and the cell over all columns."""
 
 
 class Presence(NamedTuple):
-    """The whole table; ``denominators`` in the order of the columns, the one over all of them last."""
+    """The whole table; ``denominators`` are in the order of the columns, with the one over all columns last."""
 
     columns: list[Heading]
     denominators: list[dict[str, int]]
@@ -125,7 +125,7 @@ class Presence(NamedTuple):
 
 @dataclass
 class _Tally:
-    """What is collected for one cell before it is counted."""
+    """The data collected for one cell before counting."""
 
     turns: set[int] = field(default_factory=set)
     interviews: set[int] = field(default_factory=set)
@@ -162,7 +162,7 @@ class _Tally:
 
 
 def combine_prompting(one: str, other: str) -> str:
-    """How a sentence counts whose codings differ: prompted before unclear before unprompted."""
+    """The prompting of a sentence whose codings differ: prompted before unclear before unprompted."""
     return max(one, other, key=lambda each: STRENGTH[each])
 
 
@@ -210,8 +210,8 @@ def _add_up(cells: Sequence[Cell], out_of: int) -> Cell:
 def _sum_up(
     columns: Iterable[Heading], decided: Mapping[int, tuple[int, int]], said: Mapping[int, tuple[int, int]]
 ) -> dict[str, int]:
-    """What the counts of these columns are out of, and how much is not decided. ``in_study`` are all interviews there are;
-    ``few`` is 1 where the turns are too few to conclude anything from a share."""
+    """The denominators of these columns, and the undecided numbers. ``in_study`` is the number of all interviews; ``few`` is 1 if
+    there are too few turns to conclude anything from a share."""
     interviews = [interview for column in columns for interview in column.members]
     read = [decided[interview] for interview in interviews if interview in decided]
     sentences, turns = sum(found for found, _ in read), sum(turns for _, turns in read)
@@ -228,7 +228,7 @@ def _sum_up(
 def draw_presence(
     presence: Presence, *, title: str, things: str, link: Link, missing: Missing, has_moves: bool = False
 ) -> GridChart:
-    """The chart. ``things`` names the columns; ``link`` gives the address for the keys of a row and a column.
+    """The chart. ``things`` names the columns; ``link`` returns the address for the keys of a row and a column.
 
     Shares of fewer than `MIN_CLUSTERS` decided turns have no shade.
     """
@@ -306,8 +306,8 @@ ONE_MODEL = "The interviews are with fewer than two models, as far as these are 
 
 
 class Said(NamedTuple):
-    """A turn as far as it says what was asked: ``words`` are those of the interviewer, or of a prompt that ``is_system``, None
-    where the model speaks; ``sentences`` are then those of the answer."""
+    """A turn in the comparison of questions: ``words`` are those of the interviewer, or of a prompt that ``is_system``; None if
+    the model speaks, and then ``sentences`` are those of the answer."""
 
     words: str | None
     sentences: tuple[int, ...] = ()
@@ -315,9 +315,9 @@ class Said(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a model said to a question. ``question`` is the same where all that was said before is, system prompt and condition
-    included; ``case`` where the interviewer began with the same words, under whatever condition. ``is_whole``: it is all that the
-    model said in an interview."""
+    """A model's answer to a question. ``question`` is the same if everything said before is the same, including system prompt and
+    condition; ``case`` is the same if the interviewer began with the same words, under any condition. ``is_whole``: it is
+    everything that the model said in an interview."""
 
     model: str
     case: str
@@ -327,8 +327,9 @@ class Answer(NamedTuple):
 
 
 def read_answers(model: str, begins: Sequence[str], turns: Iterable[Said]) -> Iterator[Answer]:
-    """The answers of an interview, and last all it says as one answer. ``begins``: what distinguishes interviews before anything is
-    said, such as the condition, and an opening prompt that is kept apart. What is said before any question is no answer."""
+    """The answers of an interview, and finally everything the model says as one answer. ``begins``: what distinguishes interviews
+    before anything is said, such as the condition, and an opening prompt that is stored separately. Words before any question are
+    not an answer."""
     opening = begins[-1] if begins else ""
     chain, case, has_question = _hash("", "\n".join(begins)), _hash("", opening) if opening else "", bool(opening)
     answers: list[Answer] = []
@@ -348,13 +349,13 @@ def read_answers(model: str, begins: Sequence[str], turns: Iterable[Said]) -> It
 
 
 def _hash(before: str, words: str) -> str:
-    """White space makes no difference."""
+    """A hash of the words, ignoring white space."""
     return hashlib.sha256(f"{before}\n{' '.join(words.split())}".encode()).hexdigest()
 
 
 class Row(NamedTuple):
-    """A theme or a code, with the identifiers of its codes. ``deciding``: codes of turns or interviews of the same families: one on
-    an answer decides it. ``is_whole``: its codes are of whole interviews."""
+    """A theme or a code, with the identifiers of its codes. ``deciding``: codes of turns or interviews of the same families; one
+    of them on an answer decides it. ``is_whole``: its codes are of whole interviews."""
 
     heading: Heading
     deciding: frozenset[str] = frozenset()
@@ -362,8 +363,8 @@ class Row(NamedTuple):
 
 
 class Readings(NamedTuple):
-    """What people read: by coder the sentences that each has decided; by coder and code those that have the code, and those where
-    it counts: of a move, where it is enacted."""
+    """People's readings: by coder, the decided sentences; by coder and code, the sentences with the code, and those where it
+    counts (for a move, where it is enacted)."""
 
     decided: Mapping[int, set[int]]
     applied: Mapping[tuple[int, str], set[int]]
@@ -375,12 +376,12 @@ class Readings(NamedTuple):
 
 
 def compare_models(answers: Sequence[Answer], rows: Sequence[Row], readings: Readings) -> dict[str, Any]:
-    """Every two models, for every row: how large a share of their answers to the same questions has it.
+    """Compare every two models for every row: the shares of their answers to the same questions that have it.
 
-    A unit is a question as one person read it; the answers of a model to it that she has decided are averaged. Rows are those of
-    ``compare_sides`` with ``readings`` (units) and ``cases``, one family; a row that neither model has is no part of it. ``asked``
-    counts questions that two models or more were asked, ``apart`` has a sentence for each two without a common one, and ``why``
-    says why there is no comparison at all.
+    A unit is a question as one person read it; the answers of a model to it that she has decided are averaged. Rows are those
+    of ``compare_sides`` with ``readings`` (units) and ``cases``, one family; a row that neither model has is no part of it.
+    ``asked`` counts questions that two or more models were asked, ``apart`` has a sentence for each two without a common
+    question, and ``why`` says why there is no comparison at all.
     """
     models = sorted({answer.model for answer in answers})
     asked: dict[tuple[str, bool], set[str]] = defaultdict(set)
@@ -427,7 +428,7 @@ def compare_models(answers: Sequence[Answer], rows: Sequence[Row], readings: Rea
 def _share(
     row: Row, answers: Sequence[Answer], decided: Mapping[int, Collection[int]], readings: Readings
 ) -> dict[str, dict[tuple[str, int], Share]]:
-    """By model and unit, the share of the decided answers that has one of the codes of a row."""
+    """By model and unit, the share of the decided answers that have one of the codes of a row."""
     counts: dict[str, dict[tuple[str, int], list[bool]]] = defaultdict(lambda: defaultdict(list))
     for coder in readings.coders:
         having = _gather(readings.counted, coder, row.heading.members)
@@ -491,13 +492,13 @@ MARK = re.compile(r"\[[^\[\]]*\]|…|\.\.\.|\. \. \.")
 ELLIPSES = frozenset({"", "…", "...", ". . ."})
 EMPHASIS = re.compile(r"\*+|`+|(?<!\w)_+|_+(?!\w)")
 QUOTATION_MARKS = str.maketrans("‘’‚‛“”„‟\u00a0", "''''\"\"\"\" ")
-# A word of these may not be cut by an unmarked edit; scripts without spaces or capitals have no such edge.
+# An unmarked edit must not cut a word of these characters; scripts without spaces or capitals have no such edges.
 CASED_OR_DIGIT = frozenset({"Lu", "Ll", "Lt", "Nd"})
 MAX_SHOWN = 80
 
 
 class Unfaithful(Exception):
-    """An edited quotation says what its source does not; ``words`` are those that are nowhere in it."""
+    """An edited quotation does not match its source; ``words`` are those that are not in the source."""
 
     def __init__(self, message: str, words: list[str]) -> None:
         super().__init__(message)
@@ -505,11 +506,11 @@ class Unfaithful(Exception):
 
 
 Piece = tuple[str, bool, bool]
-"""Words between two marks, and whether their start and end are open: touch a bracket, so the word may go on there."""
+"""Words between two marks, and whether their start and end are open: they touch a bracket, so the word may continue there."""
 
 
 def check_quotation(edited: str, source: str) -> None:
-    """Make sure that ``edited``, without its marked edits, is in ``source`` in order. Raises ``Unfaithful``."""
+    """Check that ``edited``, without its marked edits, is in ``source`` in the same order. Raises ``Unfaithful``."""
     if edited == source:
         return
     plain = _flatten(source)
@@ -534,7 +535,7 @@ def check_quotation(edited: str, source: str) -> None:
 
 
 def _flatten(text: str) -> str:
-    """The text as it is compared: one kind of spaces and quotation marks, no marks of emphasis."""
+    """The text in the form that is compared: one kind of spaces and quotation marks, no marks of emphasis."""
     plain = unicodedata.normalize("NFC", text).translate(QUOTATION_MARKS)
     return " ".join(EMPHASIS.sub("", plain).split())
 
@@ -554,7 +555,7 @@ def _make_piece(text: str, touches: bool, touched: bool) -> Piece:
 
 
 def _find_strange(piece: Piece, source: str) -> Iterator[str]:
-    """The words of a piece that are nowhere in the source."""
+    """The words of a piece that are not in the source."""
     text, open_start, open_end = piece
     words = text.split()
     last = len(words) - 1

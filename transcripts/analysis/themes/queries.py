@@ -1,5 +1,5 @@
-"""What is read of themes: their versions, codes and quotes; and the codings that a theme or a code rests on,
-with how much was read: what the counts of this room are made of.
+"""Queries about themes: their versions, codes and quotes; and the codings of a theme or code, with the decided sentences, from
+which the counts of this room are made.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ STATE_ORDER = [*ThemeVersion.State.values]
 
 
 class CodeEntry(NamedTuple):
-    """A code as themes name it; ``in_use`` when the current codebook has it."""
+    """A code of themes; ``in_use`` if the current codebook has it."""
 
     identifier: str
     name: str
@@ -62,7 +62,7 @@ class CodeEntry(NamedTuple):
 
 @dataclass(frozen=True)
 class Catalogue:
-    """The codes themes are made of: those in use by family, and whatever identifier else is asked for by name."""
+    """The codes of themes: those in use by family, and any other code by its identifier."""
 
     families: list[tuple[CodeFamily, list[CodeEntry]]]
     by_identifier: dict[str, CodeEntry] = field(default_factory=dict)
@@ -88,7 +88,7 @@ def find_current(study: Study, number: int) -> ThemeVersion | None:
 
 
 def read_catalogue(study: Study, *, also: Iterable[str] = ()) -> Catalogue:
-    """The codes people code with, and the names of others that themes hold: four queries at most."""
+    """The codes that people code with, and the names of other codes in themes: four queries at most."""
     version = current_version(study)
     families = [
         (family, [CodeEntry(code.identifier, code.name, code.definition) for code in family.codes.all()])
@@ -141,7 +141,7 @@ def _compare(before: ThemeVersion | None, version: ThemeVersion, catalogue: Cata
 
 
 def visible_quotes(viewer: Viewer) -> QuerySet[ThemeQuote]:
-    """The active quotes that the viewer may see. A quote reveals that somebody coded its sentence, so it is a label."""
+    """The active quotes that the viewer may see. A quote reveals that somebody coded its sentence, so it counts as a label."""
     quotes = ThemeQuote.objects.filter(sentence__turn__interview__study=viewer.study, withdrawn_at__isnull=True)
     if not viewer.sees_all:
         return quotes.filter(added_by=viewer.user)
@@ -151,13 +151,13 @@ def visible_quotes(viewer: Viewer) -> QuerySet[ThemeQuote]:
 
 
 def read_quotes(quotes: QuerySet[ThemeQuote]) -> list[ThemeQuote]:
-    """Quotes with all that is shown of them, in the order of the interviews: one query."""
+    """Quotes with their displayed data, in the order of the interviews: one query."""
     related = quotes.select_related("sentence__turn__interview", "added_by", "theme", "coding__code")
     return list(related.order_by("theme__number", "-side", "sentence__turn__interview", "sentence__position", "pk"))
 
 
 def find_sentence(study: Study, sentence_id: int) -> Sentence | None:
-    """A sentence of the study with its turn and interview. One that was retired is found too, for quotes of it stay."""
+    """A sentence of the study with its turn and interview. Retired ones are found too, because their quotes stay."""
     sentences = Sentence.objects.filter(turn__interview__study=study, pk=sentence_id)
     return sentences.select_related("turn__interview").first()
 
@@ -176,13 +176,13 @@ def visible_statements(viewer: Viewer) -> QuerySet[PositionalityStatement]:
 
 
 def count_themes(viewpoint: Viewpoint, themes: Sequence[ThemeVersion], *, by_interview: bool = False) -> Presence:
-    """Where these themes show, by model or by interview."""
+    """Count where these themes occur, by model or by interview."""
     rows = [Heading(str(each.theme.number), each.name, frozenset(each.codes)) for each in themes]
     return _count(viewpoint, rows, _list_columns(viewpoint, by_interview=by_interview))
 
 
 def count_codes(viewpoint: Viewpoint, codes: Sequence[CodeEntry], *, by_interview: bool = False) -> Presence:
-    """Where these codes show, by model or by interview."""
+    """Count where these codes occur, by model or by interview."""
     rows = [Heading(code.identifier, code.name, frozenset({code.identifier})) for code in codes]
     return _count(viewpoint, rows, _list_columns(viewpoint, by_interview=by_interview))
 
@@ -198,7 +198,7 @@ def list_models(viewpoint: Viewpoint, theme: ThemeVersion) -> list[tuple[str, di
 
 
 def link_to_sentences(viewpoint: Viewpoint, *, of_codes: bool = False, by_interview: bool = False) -> Link:
-    """How to get from a row and a column to their sentences; an empty column means all of them."""
+    """A function that returns the address of the sentences of a row and a column; an empty column means all columns."""
     base = reverse("themes:evidence", args=[viewpoint.study.slug])
     row_name, column_name = ("code" if of_codes else "theme"), ("interview" if by_interview else "model")
 
@@ -233,7 +233,7 @@ IS_REFLEXIVE = (
 
 
 def list_families(viewpoint: Viewpoint) -> list[tuple[str, str]]:
-    """What models can be compared by: the families of codes about what models say, and themes where there are some."""
+    """The options for comparing models: the families of codes about what models say, and themes if there are any."""
     families = read_catalogue(viewpoint.study).families
     found = [
         (each.identifier, each.name) for each, _ in families if each.applies_to != CodeFamily.AppliesTo.INTERVIEWER
@@ -261,7 +261,7 @@ def compare(viewpoint: Viewpoint, family: str) -> dict[str, Any]:
 
 
 def find_family(viewpoint: Viewpoint, family: str) -> str:
-    """The family that is asked for, or the first. Raises ``Refused`` where there is none of that name."""
+    """The requested family, or the first. Raises ``Refused`` if there is none with that name."""
     known = dict(list_families(viewpoint))
     if family and family not in known:
         raise Refused(
@@ -284,7 +284,7 @@ def _list_rows(viewpoint: Viewpoint, chosen: str) -> list[Row]:
     for heading in headings:
         homes = {code: family_of[code] for code in heading.members if code in family_of}
         of_interviews = {code for code, family in homes.items() if family.unit == CodeFamily.Unit.INTERVIEW}
-        # A code of interviews is stored on the first answer, which it is not about.
+        # A code of interviews is stored on the first answer but is not about that answer.
         members = heading.members - of_interviews or heading.members
         deciding = [
             codes_of[homes[code].pk] for code in members & homes.keys() if homes[code].unit != CodeFamily.Unit.SENTENCE
@@ -318,7 +318,7 @@ def _read_answers(viewpoint: Viewpoint) -> tuple[list[Answer], int, int]:
     known = list(usable.values_list("pk", "model_label", "kind", "opening_prompt", "metadata"))
     for pk, model, kind, opening, metadata in known:
         first = next((each.words for each in said.get(pk, ()) if each.words is not None and not each.is_system), "")
-        # Some files have the opening prompt twice: apart, and as the first turn.
+        # Some files have the opening prompt twice: separately, and as the first turn.
         apart = "" if first.split() == opening.split() else opening
         condition = metadata.get("condition", "") if isinstance(metadata, dict) else ""
         answers += read_answers(model, (kind, str(condition), apart), said.get(pk, ()))
@@ -326,7 +326,7 @@ def _read_answers(viewpoint: Viewpoint) -> tuple[list[Answer], int, int]:
 
 
 def _read_readings(viewpoint: Viewpoint, rows: Iterable[Row]) -> Readings:
-    """What people decided and coded, of what models say. Two queries."""
+    """People's decisions and codings of what models say. Two queries."""
     decided: dict[int, set[int]] = defaultdict(set)
     applied: dict[tuple[int, str], set[int]] = defaultdict(set)
     counted: dict[tuple[int, str], set[int]] = defaultdict(set)
@@ -360,7 +360,7 @@ class BlindingChoice(StrEnum):
 
 @dataclass(frozen=True)
 class Viewpoint:
-    """Whose codings a person looks at, and which of them count. ``coder`` as in an address: me, all, or a user name."""
+    """Whose codings are shown, and which of them count. ``coder`` is as in an address: me, all, or a user name."""
 
     study: Study
     coder: str
@@ -369,21 +369,20 @@ class Viewpoint:
 
     @property
     def whose(self) -> str:
-        """Who coded what is counted, in words."""
+        """The coders whose codings are counted, in words."""
         who = {OWN: "you", EVERYBODY: "any coder"}.get(self.coder, self.coder)
         return f"{who} before seeing others’ labels" if self.blinding == BlindingChoice.BLIND else who
 
     @cached_property
     def moves(self) -> frozenset[str]:
-        """The codes that count where they are enacted."""
+        """The codes that count only if they are enacted."""
         return frozenset(each.identifier for each in read_catalog(self.study).codes.values() if each.has_enactment)
 
 
 def choose_viewpoint(viewer: Viewer, *, coder: str = "", blinding: str = BlindingChoice.ANY) -> Viewpoint:
-    """The viewpoint somebody asks for, as far as her role goes: a blind coder sees her own codings and no others.
+    """The requested viewpoint, within the limits of the person's role: a blind coder sees only her own codings.
 
-    What is not asked, or not there to be seen, falls back to what comes first: one's own codings for those who code,
-    everybody's for those who only read.
+    The default, also for a request that is not allowed, is one's own codings for people who code, and everybody's for readers.
     """
     kind = BlindingChoice(blinding) if blinding in set(BlindingChoice) else BlindingChoice.ANY
     coder = coder or (OWN if viewer.codes else EVERYBODY)
@@ -403,7 +402,7 @@ def see_everything(study: Study, *, coder: str = "", blinding: str = BlindingCho
 
 
 def list_coders(viewer: Viewer) -> list[tuple[str, str]]:
-    """The choices of whose codings to look at, as values and labels; empty if there is no choice."""
+    """The choices of whose codings to show, as values and labels; empty if there is no choice."""
     if not viewer.sees_all:
         return []
     coded = Coding.objects.filter(coder=OuterRef("pk"), code__version__study=viewer.study)
@@ -419,7 +418,7 @@ def seen_interviews(viewpoint: Viewpoint) -> QuerySet[Interview]:
 
 
 def list_model_columns(viewpoint: Viewpoint) -> list[Heading]:
-    """A column for each model, in the order in which interviews with it came in."""
+    """A column for each model, in the order of import."""
     ids: dict[str, set[int]] = {}
     for pk, model in seen_interviews(viewpoint).values_list("pk", "model_label"):
         ids.setdefault(model, set()).add(pk)
@@ -433,7 +432,7 @@ def list_interview_columns(viewpoint: Viewpoint) -> list[Heading]:
 
 
 def list_other_languages(viewpoint: Viewpoint) -> list[str]:
-    """The languages, where known and not English, of the interviews that are counted: English terms find nothing there."""
+    """The known languages other than English of the counted interviews, in which English terms find nothing."""
     others = seen_interviews(viewpoint).exclude(language="").exclude(language__istartswith="en").order_by("language")
     return list(others.values_list("language", flat=True).distinct())
 
@@ -444,7 +443,7 @@ def active_codings(viewpoint: Viewpoint) -> QuerySet[Coding]:
 
 
 def count_labels(rows: Counted, viewpoint: Viewpoint) -> Counted:
-    """Those codings or decisions that count from this viewpoint, on what models said."""
+    """The codings or decisions that count from this viewpoint, on what models said."""
     labels = _counted(rows, viewpoint).filter(
         sentence__retired_by__isnull=True,
         sentence__turn__role=Turn.Role.MODEL,
@@ -457,7 +456,7 @@ def count_labels(rows: Counted, viewpoint: Viewpoint) -> Counted:
 
 
 def _counted(rows: Counted, viewpoint: Viewpoint) -> Counted:
-    """Those codings or decisions that count under the blinding of the viewpoint, of the coders looked at."""
+    """The codings or decisions by the selected coders that count under the blinding of the viewpoint."""
     counted = rows.active() if viewpoint.blinding == BlindingChoice.ANY else rows.blind()
     coder_id = viewpoint.visibility.coder_id
     return counted if coder_id is None else counted.filter(coder=coder_id)
@@ -492,17 +491,17 @@ def read_evidence(viewpoint: Viewpoint, identifiers: Iterable[str]) -> Iterator[
 
 
 def count_sentences(viewpoint: Viewpoint) -> dict[str, int]:
-    """How many sentences each code is applied to, or each move is enacted in, by identifier: two queries."""
+    """The number of sentences to which each code is applied, or in which each move is enacted, by identifier: two queries."""
     counts = Q(enactment=Enactment.ENACTED) | ~Q(code__identifier__in=viewpoint.moves)
     rows = active_codings(viewpoint).order_by().values_list("code__identifier")
     return dict(rows.annotate(sentences=Count("sentence", distinct=True, filter=counts)))
 
 
 def count_decided(viewpoint: Viewpoint, identifiers: Iterable[str] = ()) -> dict[int, tuple[int, int]]:
-    """By interview, how many of the model's sentences were coded or finished, and in how many turns: one query.
+    """By interview, the number of the model's sentences that were coded or finished, and of their turns: one query.
 
-    A code of a whole turn or interview, stored on its first sentence, decides that sentence only where it is counted itself:
-    where it is one of ``identifiers``.
+    A code of a whole turn or interview, stored on its first sentence, decides that sentence only if the code itself is counted,
+    as one of ``identifiers``.
     """
     finished = _counted(Decision.objects.filter(sentence=OuterRef("pk")), viewpoint)
     of_sentences = Q(code__family__unit=CodeFamily.Unit.SENTENCE) | Q(code__identifier__in=list(identifiers))
@@ -528,10 +527,9 @@ def find_coded_sentences(
     level: str = "",
     apart: str = "",
 ) -> list[tuple[int, list[int], str]]:
-    """The sentences that a cell of the presence table counts, in the order of the study: as many as the cell counts, or of moves
-    counts ``apart``.
+    """The sentences that a cell of the presence table counts, or counts ``apart`` for moves, in the order of the study.
 
-    Each with the codings that applied one of these codes to it, and with how it was prompted.
+    Each has the codings that applied one of these codes to it, and its prompting.
     """
     interviews = seen_interviews(viewpoint)
     if model is not None:

@@ -1,4 +1,4 @@
-"""What is done to codebooks."""
+"""Actions on codebooks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done to the codes and families of a draft: one at a time, several that become one, one that becomes several."""
+"""Actions on the codes and families of a draft: edits of single ones, merges and splits."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MAX_PARTS = 12
 
 @transaction.atomic
 def add_code(*, version: CodebookVersion, given: CodeContent, by: trail.Actor, reason: str = "") -> Code:
-    """A new code at the end of its place in a draft; its identifier is made from its name, whatever ``given`` has."""
+    """Add a code to a draft, after its siblings; its identifier is made from its name, whatever ``given`` has."""
     content, reason = hold_draft(version), check_reason(reason)
     new = replace(clean_code(given), identifier=name_code(version, content, given))
     check_key(content, new)
@@ -53,10 +53,10 @@ def add_code(*, version: CodebookVersion, given: CodeContent, by: trail.Actor, r
 def edit_code(
     *, code: Code, revision: int | None, given: CodeContent, by: trail.Actor, effect: str = "", reason: str = ""
 ) -> Code:
-    """Give a code of a draft these texts, this name and this place. Nothing is recorded where nothing changed.
+    """Give a code of a draft these texts, this name and this place. If nothing changed, nothing is recorded.
 
-    ``effect`` is needed where the words that people code by are others than before and somebody may have coded by
-    those. Raises ``EditConflict``, ``CodeIsGone``, ``DraftIsClosed`` or ``WrongInput``.
+    ``effect`` is needed if the words that people code by have changed and somebody may have coded by the old ones. Raises
+    ``EditConflict``, ``CodeIsGone``, ``DraftIsClosed`` or ``WrongInput``.
     """
     content, code, reason = hold_draft(code.version), hold_code(code, revision), check_reason(reason)
     version = code.version
@@ -83,7 +83,7 @@ def edit_code(
 
 
 def _list_kinds(changed: set[str]) -> Iterator[CodeChange.Kind]:
-    """What an edit of these fields is, in the words of the record."""
+    """The kinds of an edit of these fields, as the record names them."""
     if "name" in changed:
         yield Kind.RENAMED
     if not changed.isdisjoint(WORDINGS):
@@ -112,7 +112,7 @@ def _settle_meaning(code: Code) -> None:
 
 @transaction.atomic
 def rename_code(*, code: Code, revision: int | None, name: str, by: trail.Actor, reason: str = "") -> Code:
-    """Another name for a code, which stays the same code. Raises as ``edit_code`` does."""
+    """Rename a code, which stays the same code. Raises as ``edit_code`` does."""
     content, code = hold_draft(code.version), hold_code(code, revision)
     given = editing.find_code(content, code.identifier)
     return edit_code(code=code, revision=revision, given=replace(given, name=name), by=by, reason=reason)
@@ -120,7 +120,7 @@ def rename_code(*, code: Code, revision: int | None, name: str, by: trail.Actor,
 
 @transaction.atomic
 def shift_code(*, code: Code, revision: int | None, step: int, by: trail.Actor) -> Code:
-    """One place up (-1) or down (1) among its siblings; at the end it stays. Raises as ``edit_code`` does."""
+    """Move a code up (-1) or down (1) among its siblings; at either end it stays. Raises as ``edit_code`` does."""
     content, code = hold_draft(code.version), hold_code(code, revision)
     after = editing.shift_code(content, code.identifier, step)
     if after == content:
@@ -140,7 +140,7 @@ def shift_code(*, code: Code, revision: int | None, step: int, by: trail.Actor) 
 def retire_code(*, code: Code, revision: int | None, reason: str, by: trail.Actor) -> None:
     """Take a code out of a draft. Codings made with it stay on the version they were made with.
 
-    What was under it goes to where it was. Raises as ``edit_code`` does.
+    Its subcodes take its place. Raises as ``edit_code`` does.
     """
     content, code = hold_draft(code.version), hold_code(code, revision)
     reason = check_reason(reason, needed_to="retire this code")
@@ -151,10 +151,10 @@ def retire_code(*, code: Code, revision: int | None, reason: str, by: trail.Acto
 
 @transaction.atomic
 def restore_code(*, version: CodebookVersion, identifier: str, by: trail.Actor) -> Code:
-    """Put a code back that was retired, merged or split in this draft, as the version before has it.
+    """Restore a code that was retired, merged or split in this draft, as it is in the previous version.
 
-    It comes without its key where another code has that now, and to the top of its family where the code it was under
-    is gone. Raises ``Refused`` when there is nothing to restore, ``DraftIsClosed``.
+    It has no key if another code now has that key, and goes to the top of its family if its parent is gone. Raises ``Refused``
+    if there is nothing to restore, ``DraftIsClosed``.
     """
     content = hold_draft(version)
     base = version.based_on
@@ -187,7 +187,7 @@ def _fit_in(content: CodebookContent, code: CodeContent) -> CodeContent:
 
 @transaction.atomic
 def add_family(*, version: CodebookVersion, given: FamilyContent, by: trail.Actor) -> CodeFamily:
-    """A new family after the others; its identifier is made from its name, whatever ``given`` has."""
+    """Add a family after the others; its identifier is made from its name, whatever ``given`` has."""
     content = hold_draft(version)
     used = set(CodeFamily.objects.filter(version__study=version.study_id).values_list("identifier", flat=True))
     identifier = make_identifier(given.name, prefix="", used=used)
@@ -201,8 +201,8 @@ def add_family(*, version: CodebookVersion, given: FamilyContent, by: trail.Acto
 def edit_family(*, family: CodeFamily, revision: int | None, given: FamilyContent, by: trail.Actor) -> CodeFamily:
     """Give a family of a draft this name, these rules and this unit.
 
-    Codings of codes that are now applied to another unit, or to other people's turns, change their meaning, so all codes of
-    the family count as changed in meaning then. Raises as ``edit_code`` does.
+    If its codes are now applied to another unit, or to the turns of other speakers, their codings have another meaning, so all
+    codes of the family count as changed in meaning. Raises as ``edit_code`` does.
     """
     content, family = hold_draft(family.version), hold_family(family, revision)
     version = family.version
@@ -223,7 +223,7 @@ def edit_family(*, family: CodeFamily, revision: int | None, given: FamilyConten
 
 @transaction.atomic
 def shift_family(*, family: CodeFamily, revision: int | None, step: int, by: trail.Actor) -> CodeFamily:
-    """One place up (-1) or down (1); at the end it stays. Raises as ``edit_code`` does."""
+    """Move a family up (-1) or down (1); at either end it stays. Raises as ``edit_code`` does."""
     content, family = hold_draft(family.version), hold_family(family, revision)
     after = editing.shift_family(content, family.identifier, step)
     if after == content:
@@ -236,7 +236,7 @@ def shift_family(*, family: CodeFamily, revision: int | None, step: int, by: tra
 
 @transaction.atomic
 def remove_family(*, family: CodeFamily, revision: int | None, by: trail.Actor) -> None:
-    """Take a family without codes out of a draft. Raises as ``edit_code`` does."""
+    """Remove a family without codes from a draft. Raises as ``edit_code`` does."""
     content, family = hold_draft(family.version), hold_family(family, revision)
     try:
         after = editing.remove_family(content, family.identifier)
@@ -270,7 +270,7 @@ def apply_edit(
 
 
 def check_key(content: CodebookContent, code: CodeContent) -> None:
-    """Say who has the key; the check of the content would name whichever of the two comes later."""
+    """Refuse a key that another code has, naming that code; the check of the content would name the later of the two."""
     for other in content.codes:
         if code.key and other.key == code.key and other.identifier != code.identifier:
             sentence = f"{other.name} already has the key {code.key}. Choose another key, or remove it from {other.name} first."
@@ -282,7 +282,7 @@ def _clean_value(value: object) -> object:
 
 
 def clean_code(code: CodeContent) -> CodeContent:
-    """Without white space at the ends of texts, which a browser adds or a file had."""
+    """The code without white space at the ends of its texts, which browsers add and files may have."""
     values: dict[str, Any] = {
         name: clean_text(value) for name in CODE_FIELDS if isinstance(value := getattr(code, name), str)
     }
@@ -310,12 +310,12 @@ def merge_codes(
     by: trail.Actor,
     revisions: Mapping[int, int] | None = None,
 ) -> Code:
-    """Make these codes of a draft one: ``into`` is one of them, or what a new code is to be.
+    """Merge these codes of a draft into one: ``into`` is one of them, or describes a new code.
 
-    The one takes over the names of the others as its own other names, their terms and keyword rules, their examples
-    and what was under them. Codings made with the others stay on the version they were made with.
-    ``revisions`` are those at which the codes were shown. Raises ``EditConflict``, ``CodeIsGone``, ``DraftIsClosed`` or
-    ``WrongInput``: for fewer than two codes, codes that are applied to different units, or no reason.
+    The resulting code takes over the names of the others as its other names, and their terms, keyword rules, examples and
+    subcodes. Codings made with the others stay on the version they were made with. ``revisions`` are those that the page
+    showed. Raises ``EditConflict``, ``CodeIsGone``, ``DraftIsClosed`` or ``WrongInput``: for fewer than two codes, codes that
+    are applied to different units, or no reason.
     """
     content = hold_draft(version)
     reason = check_reason(reason, needed_to="merge these codes")
@@ -353,7 +353,7 @@ def _record_merge(code: Code, merged: Sequence[str], *, is_new: bool, reason: st
 def _name_target(
     version: CodebookVersion, content: CodebookContent, given: CodeContent, merged: Sequence[str]
 ) -> CodeContent:
-    """The new code with an identifier; it may have a key of those that go into it."""
+    """The new code with an identifier; it may have the key of one of the merged codes."""
     target = clean_code(given)
     kept = tuple(code for code in content.codes if code.identifier not in merged)
     check_key(replace(content, codes=kept), target)
@@ -361,7 +361,7 @@ def _name_target(
 
 
 def _hand_over(code: Code, examples: Sequence[CodeExample], proposals: Sequence[CodeProposal]) -> None:
-    """Give a code the examples and the accepted proposals of those it took in; an example it has, once."""
+    """Give a code the examples and accepted proposals of the codes merged into it; no example twice."""
     known: set[tuple[int | None, str]] = set(code.examples.values_list("sentence_id", "words"))
     for example in examples:
         if (example.sentence_id, example.words) not in known:
@@ -376,10 +376,10 @@ def _hand_over(code: Code, examples: Sequence[CodeExample], proposals: Sequence[
 def split_code(
     *, code: Code, revision: int | None, parts: Sequence[CodeContent], reason: str, by: trail.Actor
 ) -> list[Code]:
-    """Put two new codes or more in the place of one; of ``parts``, name and texts are taken.
+    """Replace a code by two or more new ones; only name and texts of ``parts`` are used.
 
-    Codings made with the one stay on the version they were made with, and so do its examples. Raises
-    ``EditConflict``, ``CodeIsGone``, ``DraftIsClosed`` or ``WrongInput``.
+    Codings made with the old code stay on the version they were made with, and so do its examples. Raises ``EditConflict``,
+    ``CodeIsGone``, ``DraftIsClosed`` or ``WrongInput``.
     """
     content, code = hold_draft(code.version), hold_code(code, revision)
     version = code.version

@@ -1,4 +1,4 @@
-"""Codes that somebody found missing at the desk, and sentences that show what a code means."""
+"""Actions on proposals for missing codes, and on sentences that show what a code means."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def propose_code(
     definition: str = "",
     sentence: Sentence | None = None,
 ) -> CodeProposal:
-    """Store that somebody would have a code; a request that comes again finds what it stored.
+    """Store the proposal of a code; a repeated request finds what it stored.
 
-    A name in the words of its sentence is in vivo. Raises ``WrongInput``, ``Refused`` for an idempotency key that came
-    with something else before.
+    A name in the words of its sentence is in vivo. Raises ``WrongInput``, ``Refused`` for an idempotency key that was used for
+    something else.
     """
     lock(study)
     name, definition = clean_name(name), clean_text(definition)
@@ -89,7 +89,7 @@ def _check_proposal(
 
 
 def list_families(study: Study) -> list[tuple[str, str]]:
-    """The families a code can be proposed for: those of the open draft, or of the current version."""
+    """The families for which a code can be proposed: those of the open draft, or of the current version."""
     version = queries.find_open_draft(study) or queries.current_version(study)
     return queries.list_family_choices(version) if version else []
 
@@ -98,10 +98,9 @@ def list_families(study: Study) -> list[tuple[str, str]]:
 def accept_proposal(
     *, proposal: CodeProposal, by: User, answer: str = "", publish: bool = False, family_identifier: str = ""
 ) -> CodebookVersion:
-    """Add the proposed code to the open draft, which is begun where there is none; gives the version it is in.
+    """Add the proposed code to the open draft, which is started if there is none; returns the version that contains it.
 
-    With ``publish`` the draft is published at once, which is refused while one with other changes is open. Raises
-    ``Refused``.
+    With ``publish`` the draft is published at once, which is refused if it has other changes. Raises ``Refused``.
     """
     lock(proposal.study)
     proposal = _hold_open(proposal)
@@ -143,7 +142,7 @@ def use_at_once(
 ) -> CodeProposal:
     """Propose a code and accept it oneself: into the open draft, or with ``publish`` into use.
 
-    A request that comes again finds what it stored. Raises as ``propose_code`` and ``accept_proposal`` do.
+    A repeated request finds what it stored. Raises as ``propose_code`` and ``accept_proposal`` do.
     """
     proposal = propose_code(
         study=study,
@@ -162,7 +161,7 @@ def use_at_once(
 
 @transaction.atomic
 def decline_proposal(*, proposal: CodeProposal, by: User, answer: str) -> None:
-    """Tell the person who proposed a code why it is not taken. Raises ``WrongInput`` without a reason."""
+    """Decline a proposed code and tell its author why. Raises ``WrongInput`` without a reason."""
     lock(proposal.study)
     proposal = _hold_open(proposal)
     answer = clean_text(answer)
@@ -260,7 +259,7 @@ def _check_sentence(version: CodebookVersion, code: Code, sentence: Sentence) ->
 
 @transaction.atomic
 def unpin_example(*, example: CodeExample, by: trail.Actor) -> None:
-    """Take an example, pinned or invented, off a code of a draft. Raises ``DraftIsClosed``."""
+    """Remove a pinned or invented example from a code of a draft. Raises ``DraftIsClosed``."""
     code = example.code
     hold_draft(code.version)
     which = {"sentence": example.sentence_id} if example.sentence_id else {"example": example.pk}
@@ -280,7 +279,7 @@ def repin_example(*, example: CodeExample, sentence: Sentence, by: trail.Actor) 
 def pin_in_open_draft(
     *, study: Study, identifier: str, sentence: Sentence, kind: str, by: trail.Actor, note: str = ""
 ) -> CodeExample:
-    """Pin a sentence to a code of the open draft, which is begun where there is none. Raises as ``pin_example`` does."""
+    """Pin a sentence to a code of the open draft, which is started if there is none. Raises as ``pin_example`` does."""
     draft = find_open_draft(study) or start_draft(study=study, by=by)
     code = draft.codes.filter(identifier=identifier).first()
     if code is None:

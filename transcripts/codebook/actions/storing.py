@@ -1,4 +1,4 @@
-"""What every change of a draft goes through: the lock, the check, the rows that are written; and why it is refused."""
+"""The steps of every change of a draft: the lock, the check and the rows that are written; and the refusals."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ EXAMPLE_COLUMNS = ("sentence_id", "words", "kind", "note", "added_at", "added_by
 
 
 class CodebookRefused(Refused):
-    """A file or a draft was not taken; ``problems`` has a sentence for each thing that is wrong with it, ``note`` how a file was
-    read."""
+    """A file or a draft was refused; ``problems`` has a sentence for each problem, and ``note`` says how a file was read."""
 
     def __init__(self, message: str, problems: list[str], note: str = "") -> None:
         super().__init__(message)
@@ -32,7 +31,7 @@ class CodebookRefused(Refused):
 
 
 class WrongInput(Refused):
-    """What was typed cannot be stored; each problem names the field it is in."""
+    """The input cannot be stored; each problem names its field."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__(" ".join(problem.sentence for problem in problems))
@@ -44,7 +43,7 @@ class WrongInput(Refused):
 
 
 class DraftIsOpen(Refused):
-    """A study has one open draft at a time; ``draft`` is the one there is."""
+    """A study has one open draft at a time; ``draft`` is the existing one."""
 
     def __init__(self, draft: CodebookVersion) -> None:
         super().__init__(
@@ -63,24 +62,24 @@ class DraftIsClosed(Refused):
 
 
 class EditConflict(Refused):
-    """Somebody else changed it since it was shown; ``current`` is how it is now."""
+    """Somebody else has changed it since it was shown; ``current`` is the present state."""
 
     def __init__(self, current: Code | CodeFamily) -> None:
-        super().__init__(f"{current.name} was changed by another person since you opened it.")
+        super().__init__(f"Another person has changed {current.name} since you opened it.")
         self.current = current
 
 
 class CodeIsGone(Refused):
-    """The code or family was taken out of the draft since it was shown."""
+    """The code or family has been removed from the draft since it was shown."""
 
 
 def lock(study: Study) -> None:
-    """Let versions be numbered, written and published one at a time."""
+    """Lock the study, so that versions are numbered, written and published one at a time."""
     Study.objects.select_for_update().get(pk=study.pk)
 
 
 def hold_draft(version: CodebookVersion) -> CodebookContent:
-    """What a draft holds, after making sure that it is one and that nobody else writes to it meanwhile."""
+    """The content of a draft, after checking that it is one and locking it against other writers."""
     lock(version.study)
     version.refresh_from_db(fields=["status"])
     if version.status != CodebookVersion.Status.DRAFT:
@@ -89,7 +88,7 @@ def hold_draft(version: CodebookVersion) -> CodebookContent:
 
 
 def hold_code(code: Code, revision: int | None) -> Code:
-    """The code as it is now. Raises ``EditConflict`` when it is not at ``revision`` any more (``None`` takes any)."""
+    """The present code. Raises ``EditConflict`` if it is no longer at ``revision`` (``None`` accepts any)."""
     current = Code.objects.select_related("family", "version__study", "parent").filter(pk=code.pk).first()
     if current is None:
         raise CodeIsGone(f"{code.name} was removed from the draft by another person.")
@@ -99,7 +98,7 @@ def hold_code(code: Code, revision: int | None) -> Code:
 
 
 def hold_family(family: CodeFamily, revision: int | None) -> CodeFamily:
-    """The family as it is now. Raises ``EditConflict`` when it is not at ``revision`` any more."""
+    """The present family. Raises ``EditConflict`` if it is no longer at ``revision``."""
     current = CodeFamily.objects.select_related("version__study").filter(pk=family.pk).first()
     if current is None:
         raise CodeIsGone(f"The family {family.name} was removed from the draft by another person.")
@@ -109,7 +108,7 @@ def hold_family(family: CodeFamily, revision: int | None) -> CodeFamily:
 
 
 def check_reason(reason: str, *, needed_to: str = "") -> str:
-    """The reason on its own lines. ``needed_to`` says for what one has to be given."""
+    """The reason with tidied line ends; ``needed_to`` says for what it is required."""
     reason = clean_text(reason)
     if needed_to and not reason:
         raise WrongInput([Problem("reason", "", f"Say why you {needed_to}. The reason is kept with the codebook.")])
@@ -127,11 +126,10 @@ def write_content(
     other_meaning: Collection[str] = (),
     touched: Collection[str] = (),
 ) -> None:
-    """Make the rows of a draft those of ``after``; what is the same is not written.
+    """Write the content ``after`` to the rows of a draft; unchanged rows are not written.
 
-    ``other_meaning``: identifiers of codes that from this version on mean something else. ``touched``: codes and
-    families whose revision is to count up although their own values stay. Raises ``WrongInput`` for what ``before``
-    had not already.
+    ``other_meaning``: identifiers of codes whose meaning changes with this version. ``touched``: codes and families whose
+    revision increases although their own values stay the same. Raises ``WrongInput`` for problems that ``before`` did not have.
     """
     wrong_before = set(find_problems(before))
     problems = [problem for problem in find_problems(after) if problem not in wrong_before and problem.identifier]
@@ -178,7 +176,7 @@ def _write_families(
 
 
 def _free_places(version: CodebookVersion, after: CodebookContent) -> dict[str, Code]:
-    """The rows of a draft's codes, after keys and parents are given up that others are to take or that will be gone."""
+    """The rows of a draft's codes, after clearing keys that other codes take over and parents that will be removed."""
     keys = {code.identifier: code.key for code in after.codes}
     for identifier, key in version.codes.exclude(key="").values_list("identifier", "key"):
         if keys.get(identifier) != key:
@@ -188,7 +186,7 @@ def _free_places(version: CodebookVersion, after: CodebookContent) -> dict[str, 
 
 
 def _write_parents(after: CodebookContent, rows: Mapping[str, Code]) -> None:
-    """Parents come last, when every row is there."""
+    """Write the parents last, when every row exists."""
     for code in after.codes:
         row = rows[code.identifier]
         parent_id = rows[code.parent].pk if code.parent else None
@@ -210,7 +208,7 @@ def set_family(row: CodeFamily, family: FamilyContent) -> None:
 
 
 def set_code(row: Code, code: CodeContent, families: Mapping[str, CodeFamily]) -> None:
-    """Give a row the values of a code; its parent is set when all rows are there."""
+    """Give a row the values of a code; its parent is set when all rows exist."""
     for name in ("name", "group", "definition", "machine_definition", "include", "exclude", "key", "source", "color"):
         setattr(row, name, getattr(code, name))
     row.is_category = code.is_category
@@ -281,5 +279,5 @@ def record_event(action: str, row: Code | CodeFamily, by: trail.Actor, **details
 
 
 def refuse(error: editing.EditRefused) -> WrongInput:
-    """An edit that makes no sense, as wrong input of its field."""
+    """Turn the refusal of an edit into ``WrongInput`` for its field."""
     return WrongInput([Problem(error.field, "", str(error))])

@@ -1,6 +1,6 @@
-"""Versions come and go: a draft is begun, published or given up, or taken from a file.
+"""Actions on versions: a draft is started, published, discarded, or made from a file.
 
-A study takes over what the built-in codebook has gained. A codebook from a file is first looked at, then made a draft. Also the
+A study can adopt newer parts of the built-in codebook. A codebook from a file is first previewed, then made a draft. Also the
 codebook with which a study begins.
 """
 
@@ -71,7 +71,7 @@ def seed_codebook(*, study: Study, by: trail.Actor) -> CodebookVersion:
 
 @transaction.atomic
 def start_draft(*, study: Study, by: trail.Actor) -> CodebookVersion:
-    """The next version, as a draft that holds what the latest published one holds; empty where there is none.
+    """Start the next version as a draft with the content of the latest published one; empty if there is none.
 
     Raises ``DraftIsOpen`` while another draft is being written.
     """
@@ -99,7 +99,7 @@ def start_draft(*, study: Study, by: trail.Actor) -> CodebookVersion:
 
 @transaction.atomic
 def discard_draft(*, version: CodebookVersion, by: trail.Actor) -> None:
-    """Give a draft up. It can still be read; proposals that were accepted into it are open again.
+    """Discard a draft. It can still be read; proposals that were accepted into it are open again.
 
     Raises ``DraftIsClosed``.
     """
@@ -118,10 +118,10 @@ def discard_draft(*, version: CodebookVersion, by: trail.Actor) -> None:
 
 @transaction.atomic
 def publish_version(*, version: CodebookVersion, by: trail.Actor) -> None:
-    """Freeze a draft, so that codings can refer to it for good. A published version is left as it is.
+    """Publish a draft, which freezes it so that codings can refer to it permanently. A published version is left as it is.
 
-    Raises ``CodebookRefused`` with everything that is wrong with a draft: no code, a key of two codes, a name that is
-    missing, a parent that is not there, a later version that is published; ``DraftIsClosed`` for a discarded one.
+    Raises ``CodebookRefused`` with everything that is wrong with a draft: no code, a key used twice, a missing name or parent,
+    a later published version; ``DraftIsClosed`` for a discarded one.
     """
     lock(version.study)
     version.refresh_from_db(fields=["status"])
@@ -145,9 +145,9 @@ def publish_version(*, version: CodebookVersion, by: trail.Actor) -> None:
 
 @transaction.atomic
 def publish_kept_back(*, version: CodebookVersion, by: trail.Actor) -> None:
-    """Publish a version that was kept back while other things of its import came in.
+    """Publish a version that was kept back during its import.
 
-    Raises ``CodebookRefused`` where the codebook has changed since, for then the version would take that back.
+    Raises ``CodebookRefused`` if the codebook has changed since, because the version would undo that change.
     """
     lock(version.study)
     latest = queries.latest_version(version.study)
@@ -180,7 +180,7 @@ def find_obstacles(version: CodebookVersion) -> list[str]:
 
 
 def _find_applied_categories(version: CodebookVersion) -> list[str]:
-    """The names of categories whose code, of an earlier version, somebody has applied and not taken back."""
+    """The names of categories that were codes in an earlier version and have active codings."""
     categories = dict(version.codes.filter(is_category=True).values_list("identifier", "name"))
     applied = Code.objects.filter(
         version__study=version.study_id,
@@ -204,9 +204,9 @@ def store_version(
     meanings: Mapping[str, int] | None = None,
     kept_back: bool = False,
 ) -> CodebookVersion:
-    """A new draft with this content. ``meanings`` has for each code the version since which its meaning is unchanged.
+    """Store a new draft with this content. ``meanings`` has for each code the version since which its meaning is unchanged.
 
-    One that is ``kept_back`` is stored as a discarded one, so that nobody works with it; see ``publish_kept_back``.
+    A version that is ``kept_back`` is stored as discarded, so that nobody works with it; see ``publish_kept_back``.
     """
     version = CodebookVersion.objects.create(
         study=study,
@@ -256,16 +256,16 @@ def _store_content(version: CodebookVersion, content: CodebookContent, meanings:
 
 @transaction.atomic
 def take_newer_parts(*, study: Study, by: trail.Actor) -> CodebookVersion:
-    """Start a draft with the families and questions that the built-in codebook has gained; everything else is as before.
+    """Start a draft with the families and questions that the built-in codebook has gained; everything else stays the same.
 
-    Questions leave the meaning of a code alone, so no coding needs re-review. Nothing is published. Raises ``DraftIsOpen``, or
-    ``Refused`` where there is nothing to take over.
+    Questions do not change the meaning of a code, so no coding needs re-review. Nothing is published. Raises ``DraftIsOpen``,
+    or ``Refused`` if there is nothing new.
     """
     draft = start_draft(study=study, by=by)
     base = draft.based_on
     parts = queries.find_newer_parts(base) if base is not None else None
     if not parts:
-        raise Refused("The built-in codebook has nothing that this study has not had. Nothing was changed.")
+        raise Refused("The built-in codebook has no new parts for this study. Nothing was changed.")
     content, built_in = hold_draft(draft), load_seed().content
     write_content(draft, content, add_newer_parts(content, built_in, parts))
     born = {family.identifier for family in parts.families}
@@ -296,7 +296,7 @@ MOVES_BY_RULES = "The default of every study: rules decide what a move is, so th
 
 
 class ImportPlan(NamedTuple):
-    """What a file would bring: ``comparison`` with the latest version, if there is one."""
+    """What a file would change: ``comparison`` with the latest version, if there is one."""
 
     form: str
     latest: CodebookVersion | None
@@ -308,15 +308,15 @@ class ImportPlan(NamedTuple):
 
     @property
     def changes_meaning(self) -> list[CodeDifference]:
-        """The codes whose words for people are others than before: what that does to their meaning is to be said."""
+        """The codes whose wording for people changed, for which the importer states the effect on the meaning."""
         return [code for code in self.comparison.codes if code.means_other and code.before and code.after]
 
 
 def plan_import(*, study: Study, data: bytes, name: str, keep_missing: bool = False) -> ImportPlan:
-    """What a CSV, JSON or .qdc file would bring; stores nothing.
+    """What a CSV, JSON or .qdc file would change; stores nothing.
 
-    What the file does not say of a family or a code is as in the latest version; codes that are not in it are taken out
-    unless ``keep_missing``. Raises ``CodebookRefused`` when anything in the file is wrong.
+    Anything that the file does not say about a family or code stays as in the latest version; codes that are not in the file
+    are removed unless ``keep_missing``. Raises ``CodebookRefused`` if anything in the file is wrong.
     """
     latest = queries.latest_version(study)
     before = queries.read_content(latest) if latest else CodebookContent()
@@ -352,12 +352,12 @@ def import_codebook(
     keep_missing: bool = False,
     kept_back: bool = False,
 ) -> tuple[CodebookVersion, bool, tuple[str, ...]]:
-    """A draft with the codes of a file, numbered after the latest version; that version when nothing differs.
+    """Store a draft with the codes of a file, numbered after the latest version.
 
-    Returns it with whether it was made, and sentences on what was left out of the file. ``effect`` says what the new
-    wordings do, ``effects`` what those of single codes do, by identifier; a code of which nothing is said counts as
-    changed in meaning. Raises ``CodebookRefused`` when anything in the file is wrong; nothing is stored then. What is
-    ``kept_back`` counts as discarded until ``publish_kept_back``.
+    Returns the version (the latest one if nothing differs), whether it is new, and sentences on what was left out of the file.
+    ``effect`` is the effect of all new wordings, ``effects`` that of single codes by identifier; a code without either counts
+    as changed in meaning. Raises ``CodebookRefused`` if anything in the file is wrong; nothing is stored then. A version that
+    is ``kept_back`` counts as discarded until ``publish_kept_back``.
     """
     lock(study)
     plan = plan_import(study=study, data=data, name=name, keep_missing=keep_missing)
@@ -383,7 +383,7 @@ def import_codebook(
 
 
 def _find_meanings(plan: ImportPlan, said: Mapping[str, str]) -> dict[str, int]:
-    """Since which version each code that stays means what it means; codes without one begin with this version."""
+    """For each code that stays, the version since which its meaning is unchanged; other codes begin with this version."""
     if plan.latest is None:
         return {}
     known = dict(plan.latest.codes.values_list("identifier", "meaning_version"))
@@ -393,7 +393,7 @@ def _find_meanings(plan: ImportPlan, said: Mapping[str, str]) -> dict[str, int]:
 def _record_changes(
     version: CodebookVersion, comparison: Comparison, said: Mapping[str, str], *, by: trail.Actor
 ) -> None:
-    """One row for each thing that the file did to a code."""
+    """Record one row for each change that the file made to a code."""
     for code in comparison.codes:
         name = code.identifier
         if code.is_added:
@@ -417,7 +417,7 @@ def _list_kinds(code: CodeDifference, effect: str) -> Iterable[tuple[CodeChange.
 
 
 def _list_new(plan: ImportPlan) -> list[FoundQuote]:
-    """The examples of the file that its codes do not have yet."""
+    """The examples in the file that the codes do not have yet."""
     known: set[tuple[str, int | None, str]] = set()
     if plan.latest is not None:
         rows = CodeExample.objects.filter(code__version=plan.latest)
@@ -437,12 +437,13 @@ def start_study(
     file: tuple[str, bytes] | None = None,
     method: str = MethodChoice.Method.REFLEXIVE,
 ) -> Study:
-    """A new study: with the built-in codebook or that of a ``file`` (name and content) it can be coded at once.
+    """Create a study.
 
-    An empty codebook is a draft, to which codes are added before it is published. Unless another ``method`` is chosen, the study
-    is read reflexively, but for the moves of the built-in codebook, which have rules that two people can apply alike; all of
-    that can be switched. Raises ``Refused`` for a name or an address that cannot be used, ``CodebookRefused`` for a file
-    that cannot be a codebook; there is no study then.
+    With the built-in codebook or that of a ``file`` (name and content), coding can begin at once. An empty codebook is a draft,
+    to which codes are added before it is published. Unless another ``method`` is chosen, the study is read reflexively, except
+    for the moves of the built-in codebook, whose rules two people can apply alike; all of this can be changed. Raises
+    ``Refused`` for an unusable name or address, ``CodebookRefused`` for a file that is not a codebook; no study is created
+    then.
     """
     study = create_study(slug=slug, name=name, by=by, description=description)
     if codebook == Beginning.FILE and file is not None:

@@ -1,4 +1,5 @@
-"""Whether a codebook version, as plain values, can be stored and published; the order of its codes, and which are features."""
+"""Checks whether a codebook version, as plain values, can be stored and published; also the order of codes, and which are
+features."""
 
 from __future__ import annotations
 
@@ -50,7 +51,7 @@ FEATURE_PREFIX = "feature."
 
 
 class Problem(NamedTuple):
-    """What is wrong with a code or family: the field it is in, its identifier, and a sentence."""
+    """A problem with a code or family: the field, the identifier, and a sentence."""
 
     field: str
     identifier: str
@@ -58,7 +59,7 @@ class Problem(NamedTuple):
 
 
 def read_attributes(stored: object) -> tuple[CodeAttribute, ...]:
-    """The attributes of a code as a column or a file holds them; what is none is passed over."""
+    """Read the attributes of a code as a column or a file has them; invalid entries are skipped."""
     items = stored if isinstance(stored, list) else []
     return tuple(
         CodeAttribute(
@@ -74,17 +75,17 @@ def read_attributes(stored: object) -> tuple[CodeAttribute, ...]:
 
 
 def clean_text(text: str) -> str:
-    """A text without white space at its ends, its lines ended as the database holds them."""
+    """A text without white space at its ends, with line ends as in the database."""
     return text.replace("\r\n", "\n").replace("\r", "\n").strip()
 
 
 def clean_name(name: str) -> str:
-    """A name on one line. Letters with marks are one character each, so that a name typed on two systems is one name."""
+    """A name on one line. Letters with marks are composed, so that a name typed on two systems is the same name."""
     return unicodedata.normalize("NFC", " ".join(name.split()))
 
 
 def clean_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Names as ``clean_name`` has them, each once, in order."""
+    """Names cleaned by ``clean_name``, in order, without repetition."""
     return tuple(dict.fromkeys(filter(None, map(clean_name, names))))
 
 
@@ -104,7 +105,7 @@ def find_problems(content: CodebookContent) -> Iterator[Problem]:
 
 
 def find_family_problems(family: FamilyContent) -> Iterator[Problem]:
-    """What is wrong with a family itself."""
+    """The problems of a family itself."""
 
     def wrong(field: str, sentence: str) -> Problem:
         return Problem(field, family.identifier, sentence)
@@ -128,7 +129,7 @@ def find_family_problems(family: FamilyContent) -> Iterator[Problem]:
 
 
 def find_code_problems(code: CodeContent) -> Iterator[Problem]:
-    """What is wrong with a code itself, wherever it is."""
+    """The problems of a code itself, whatever its place."""
     yield from _find_name_problems("code", code.identifier, code.name)
     for field, what in LONG_TEXTS.items():
         yield from _find_length_problems(code.identifier, field, what, getattr(code, field))
@@ -152,7 +153,7 @@ def find_code_problems(code: CodeContent) -> Iterator[Problem]:
 
 
 def find_key_problem(key: str) -> str:
-    """What is wrong with a key, as a sentence; empty for a good one and for none."""
+    """The problem of a key, as a sentence; empty for a valid key and for none."""
     if not key or key in SINGLE_KEYS:
         return ""
     free = f"The key of a code is one of {' '.join(sorted(SINGLE_KEYS))}, or none."
@@ -192,7 +193,7 @@ def _find_list_problems(code: CodeContent, field: str) -> Iterator[Problem]:
 
 
 def _find_rule_problems(code: CodeContent) -> Iterator[Problem]:
-    """Keyword rules that say nothing that can be looked for, each by its place in the list."""
+    """The problems of keyword rules, each by its place in the list."""
     if len(code.keyword_rules) > MAX_RULES:
         sentence = f"{code.name}: {len(code.keyword_rules)} keyword rules; the limit is {MAX_RULES}."
         yield Problem("keyword_rules", code.identifier, sentence)
@@ -230,7 +231,7 @@ def _find_choice_problems(attribute: CodeAttribute) -> Iterator[str]:
 
 
 def fold(identifier: str) -> str:
-    """What two identifiers share that differ in case or form only."""
+    """A form that is the same for identifiers which differ only in case or Unicode form."""
     return unicodedata.normalize("NFC", identifier).casefold()
 
 
@@ -276,7 +277,7 @@ def _find_place_problems(code: CodeContent, places: Mapping[str, CodeContent], f
 
 
 def measure_depth(code: CodeContent, places: Mapping[str, CodeContent]) -> int | None:
-    """How deep a code lies, 1 at the top; ``None`` when its parents go round in a circle."""
+    """The depth of a code, 1 at the top; ``None`` if its parents form a circle."""
     passed = {code.identifier}
     while code.parent and code.parent in places:
         if code.parent in passed:
@@ -289,7 +290,7 @@ def measure_depth(code: CodeContent, places: Mapping[str, CodeContent]) -> int |
 def order_as_tree(codes: Sequence[CodeContent], families: Sequence[FamilyContent]) -> tuple[CodeContent, ...]:
     """The codes family by family, each followed by what is under it, siblings in the order given.
 
-    Codes whose family or parent is not there keep their place at the end, so that a check can name them.
+    Codes whose family or parent does not exist are kept at the end, so that a check can name them.
     """
     children: dict[tuple[str, str], list[CodeContent]] = {}
     for code in codes:

@@ -1,4 +1,4 @@
-"""How one codebook version differs from another: word by word, code by code, and what became of each code."""
+"""The differences between two codebook versions, word by word and code by code, and what became of each code."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from transcripts.formats.codebook_rules import CodeAttribute, CodebookContent, C
 
 MERGED, SPLIT, RETIRED = "merged", "split", "retired"
 SAME, OUT, IN = "same", "out", "in"
-# Texts that repeat the same words over and over would keep a web request busy; they are shown as replaced.
+# Texts that repeat the same words very often would keep a web request busy; they are shown as replaced.
 MAX_PAIRS = 300_000
-# Characters of scripts that put no space between words: each is compared by itself.
+# Characters of scripts without spaces between words; each is compared separately.
 UNSPACED = (("\u0e00", "\u0eff"), ("\u2e80", "\u31ff"), ("\u3400", "\u9fff"), ("\uf900", "\ufaff"))
 JOINER = "\u200d"
 
 Piece = tuple[str, str]
 """A stretch of text that both have (``same``), or only the first (``out``) or only the second (``in``): kind and text."""
-# What a code means to the people who code; the rest says how it is found, shown and asked about.
+# The meaning of a code for people; the other fields say how it is found, shown and asked about.
 MEANING = ("definition", "include", "exclude")
 TEXTS = {
     "definition": "Definition",
@@ -52,10 +52,10 @@ FAMILY_FACTS = {
     "color": "Colour",
 }
 
-# What a code takes from its family that belongs to its meaning.
+# The rules of the family that belong to the meaning of its codes.
 FROM_FAMILY = {"unit": "Applied to", "applies_to": "Whose turns"}
 
-# What is said of a code, and by which of its changed fields.
+# The words for a change of a code, and the changed fields to which they refer.
 KINDS: dict[str, set[str]] = {
     "renamed": {"name"},
     "redefined": {*TEXTS, *FROM_FAMILY},
@@ -71,7 +71,7 @@ TextChange = tuple[str, tuple[Piece, ...]]
 class Step(NamedTuple):
     """A change of a code as a version records it; ``version`` is the number of the version that made it.
 
-    The names are what the two codes are called, for those who read.
+    The names are those of the two codes, for display.
     """
 
     version: int
@@ -87,7 +87,7 @@ class Step(NamedTuple):
 
 @dataclass
 class Origin:
-    """A code from which another came, by which step, with its own history."""
+    """A code from which another one came, with the step and its own history."""
 
     step: Step
     lineage: Lineage
@@ -97,7 +97,7 @@ class Origin:
 class Lineage:
     """The history of one code. ``last_version`` is the newest version that has it.
 
-    ``renamings``: the version with which the code got another name, the name before and the name after.
+    ``renamings``: the version that renamed the code, and the name before and after.
     """
 
     identifier: str
@@ -110,7 +110,7 @@ class Lineage:
 
     @property
     def is_plain(self) -> bool:
-        """Whether there is nothing to tell but when it began."""
+        """Whether its history consists only of its beginning."""
         return not (self.renamings or self.origins or self.endings)
 
 
@@ -146,11 +146,10 @@ def _trace(identifier: str, names: Names, steps: Sequence[Step], seen: frozenset
 
 
 def follow(identifier: str, steps: Iterable[Step], identifiers: Iterable[str]) -> tuple[str, tuple[str, ...]]:
-    """What became of a code by these steps, taken in order, and the identifiers that took its place.
+    """What became of a code through these steps, in order, and the identifiers that replaced it.
 
-    ``identifiers`` are the codes of the later version.
-    A code that is there is ``kept``, whatever was merged into it or split off. One that is gone without a step is
-    ``retired``, and so is one all of whose successors are.
+    ``identifiers`` are the codes of the later version. A code that is among them is ``kept``, whatever was merged into it or
+    split off. A code that disappeared without a step is ``retired``, and so is a code whose successors are all retired.
     """
     present = frozenset(identifiers)
     if identifier in present:
@@ -166,9 +165,9 @@ def follow(identifier: str, steps: Iterable[Step], identifiers: Iterable[str]) -
 
 
 def follow_merges(identifier: str, into: Mapping[str, str]) -> str:
-    """What a code is now: what it went into, and what that went into; itself where it was not merged.
+    """The present code for an identifier, following merges; the code itself if it was not merged.
 
-    ``into``: what each code that was merged went into.
+    ``into``: the target of each merged code.
     """
     seen = {identifier}
     while (following := into.get(identifier)) and following not in seen:
@@ -178,7 +177,7 @@ def follow_merges(identifier: str, into: Mapping[str, str]) -> str:
 
 
 def compare_words(before: str, after: str) -> tuple[Piece, ...]:
-    """The pieces in reading order: without ``in`` they are ``before``, without ``out`` they are ``after``."""
+    """The pieces in reading order: without the ``in`` pieces they are ``before``, without the ``out`` pieces ``after``."""
     old, new = list(split_words(before)), list(split_words(after))
     start = _count_common(old, new)
     end = _count_common(old[start:][::-1], new[start:][::-1])
@@ -232,20 +231,20 @@ def _compare_middle(old: list[str], new: list[str]) -> Iterator[Piece]:
 
 
 def _join(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """Without empty pieces, and neighbours of the same kind as one."""
+    """The pieces without empty ones, with neighbours of the same kind joined."""
     for kind, group in groupby((piece for piece in pieces if piece[1]), key=itemgetter(0)):
         yield kind, "".join(text for _, text in group)
 
 
 FactChange = tuple[str, str, str]
-"""The label of a short value, and how it is shown before and after; empty is none."""
+"""The label of a short value, and its text before and after; empty for none."""
 Examples = Mapping[str, Sequence[str]]
 """The pinned sentences of each code, in words, under its identifier."""
 
 
 @dataclass
 class Difference:
-    """What was changed in one code or family, by the name of the field."""
+    """The changes of one code or family, by the name of the field."""
 
     identifier: str
     name: str
@@ -255,7 +254,7 @@ class Difference:
 
     @property
     def changed(self) -> set[str]:
-        """The names of the fields that were changed."""
+        """The names of the changed fields."""
         return {*self.texts, *self.facts}
 
     @property
@@ -269,7 +268,7 @@ class Difference:
 
 @dataclass
 class CodeDifference(Difference):
-    """What was changed in one code. ``means_other``: the words by which people code with it are not the same."""
+    """The changes of one code. ``means_other``: the wording by which people code has changed."""
 
     before: CodeContent | None = None
     after: CodeContent | None = None
@@ -282,7 +281,7 @@ class CodeDifference(Difference):
 
 @dataclass
 class Comparison:
-    """All differences; codes in the order of the later version, the removed ones after them."""
+    """All differences; codes in the order of the later version, removed ones last."""
 
     families: list[Difference]
     codes: list[CodeDifference]
@@ -317,7 +316,7 @@ def compare(
     examples_before: Examples | None = None,
     examples_after: Examples | None = None,
 ) -> Comparison:
-    """What changed from ``before`` to ``after``; ``steps`` tell which codes were merged and split on the way."""
+    """The changes from ``before`` to ``after``; ``steps`` say which codes were merged and split in between."""
     old, new = _index(before), _index(after)
     pinned_before, pinned_after = examples_before or {}, examples_after or {}
     shifted = _find_shifted(before.codes, after.codes)
@@ -413,7 +412,7 @@ def _compare_families(old: Mapping[str, FamilyContent], new: Mapping[str, Family
 
 
 def _find_shifted(before: Sequence[CodeContent], after: Sequence[CodeContent]) -> set[str]:
-    """Codes that moved among their siblings: as few as can explain the new order."""
+    """The smallest set of codes whose moves among their siblings explain the new order."""
     places: dict[tuple[str, str], tuple[list[str], list[str]]] = {}
     for side, codes in enumerate((before, after)):
         for code in codes:

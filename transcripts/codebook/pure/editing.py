@@ -1,4 +1,4 @@
-"""What an edit makes of a draft, as plain values; names and identifiers of codes."""
+"""Edits of a draft as plain values; names and identifiers of codes."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ MAX_STEM_LENGTH = 94  # leaves room for a number within the hundred characters o
 ALIKE = 0.85
 MAX_ALIKE = 5
 MAX_COMPARED_LENGTH = 200
-# Words that tell nothing about what a code is for.
+# Words that say nothing about the purpose of a code.
 SMALL_WORDS = frozenset(
     {"a", "an", "and", "as", "at", "by", "for", "from", "in", "into", "of", "on", "or", "the", "to"}
 )
 
 
 class EditRefused(Exception):
-    """A sentence for the person who asked; ``field`` says where in her form it belongs.
+    """The refusal of an edit; ``field`` is the field of the form to which the sentence belongs.
 
-    For edits that give no draft at all. Whether a draft may be stored is checked by ``checking.find_problems``.
+    For edits that cannot be carried out at all. ``checking.find_problems`` checks whether a draft may be stored.
     """
 
     def __init__(self, sentence: str, *, field: str = "") -> None:
@@ -45,18 +45,18 @@ def find_family(content: CodebookContent, identifier: str) -> FamilyContent | No
 
 
 def add_family(content: CodebookContent, family: FamilyContent) -> CodebookContent:
-    """The family after the others."""
+    """Add the family after the others."""
     return replace(content, families=(*content.families, family))
 
 
 def replace_family(content: CodebookContent, family: FamilyContent) -> CodebookContent:
-    """The family with the same identifier as it is to be."""
+    """Replace the family that has the same identifier."""
     families = (family if each.identifier == family.identifier else each for each in content.families)
     return replace(content, families=tuple(families))
 
 
 def remove_family(content: CodebookContent, identifier: str) -> CodebookContent:
-    """Without the family, which must be empty."""
+    """Remove the family, which must be empty."""
     inside = [code.name for code in content.codes if code.family == identifier]
     if inside:
         count = "1 code" if len(inside) == 1 else f"{len(inside)} codes"
@@ -65,17 +65,17 @@ def remove_family(content: CodebookContent, identifier: str) -> CodebookContent:
 
 
 def shift_family(content: CodebookContent, identifier: str, step: int) -> CodebookContent:
-    """The family one place up (-1) or down (1)."""
+    """Move the family one place up (-1) or down (1)."""
     return _arrange(replace(content, families=_shift(content.families, content.families, identifier, step)))
 
 
 def add_code(content: CodebookContent, code: CodeContent) -> CodebookContent:
-    """The code after its siblings."""
+    """Add the code after its siblings."""
     return _arrange(replace(content, codes=(*content.codes, code)))
 
 
 def replace_code(content: CodebookContent, code: CodeContent) -> CodebookContent:
-    """The code with the same identifier as it is to be; what is under it goes with it into another family."""
+    """Replace the code that has the same identifier; its subcodes go with it into another family."""
     before = find_code(content, code.identifier)
     below = list_below(content, code.identifier)
     if before.family != code.family:
@@ -96,14 +96,14 @@ def replace_code(content: CodebookContent, code: CodeContent) -> CodebookContent
 
 
 def shift_code(content: CodebookContent, identifier: str, step: int) -> CodebookContent:
-    """The code one place up (-1) or down (1) among those under the same code of the same family."""
+    """Move the code one place up (-1) or down (1) among its siblings."""
     code = find_code(content, identifier)
     siblings = [each for each in content.codes if (each.family, each.parent) == (code.family, code.parent)]
     return _arrange(replace(content, codes=_shift(content.codes, siblings, identifier, step)))
 
 
 def remove_codes(content: CodebookContent, identifiers: Iterable[str], *, heir: str | None = None) -> CodebookContent:
-    """Without these codes; what was under them goes under ``heir``, or without one to where they were."""
+    """Remove these codes; their subcodes move below ``heir`` or, without one, take their place."""
     gone = set(identifiers)
     places = {code.identifier: code for code in content.codes}
     kept = [code for code in content.codes if code.identifier not in gone]
@@ -120,8 +120,7 @@ def remove_codes(content: CodebookContent, identifiers: Iterable[str], *, heir: 
 
 
 def merge_codes(content: CodebookContent, identifiers: Sequence[str], target: CodeContent) -> CodebookContent:
-    """``target``, one of these codes or a new one, in the place of all of them: it takes over their names, terms
-    and keyword rules."""
+    """Replace all these codes by ``target``, one of them or a new one, which takes over their names, terms and keyword rules."""
     sources = [find_code(content, identifier) for identifier in identifiers if identifier != target.identifier]
     if not sources or len({*identifiers, target.identifier}) < 2:
         raise EditRefused(f"{target.name} cannot be merged into itself. Choose another code as well.")
@@ -146,7 +145,7 @@ def merge_codes(content: CodebookContent, identifiers: Sequence[str], target: Co
 
 
 def _climb(content: CodebookContent, parent: str, gone: Sequence[str]) -> str:
-    """The nearest code above that stays."""
+    """The nearest ancestor that remains."""
     places = {code.identifier: code for code in content.codes}
     while parent in gone:
         parent = places[parent].parent
@@ -154,7 +153,7 @@ def _climb(content: CodebookContent, parent: str, gone: Sequence[str]) -> str:
 
 
 def split_code(content: CodebookContent, identifier: str, parts: Sequence[CodeContent]) -> CodebookContent:
-    """The new codes in the place of one; what was under it goes to where it was."""
+    """Replace a code by the new codes; its subcodes take its place."""
     code = find_code(content, identifier)
     if not parts:
         raise EditRefused("Name at least one new code.")
@@ -180,8 +179,7 @@ def list_below(content: CodebookContent, identifier: str) -> set[str]:
 
 
 def check_units(content: CodebookContent, families: Sequence[str], what: str) -> None:
-    """Refuse what would apply codings to other units than they were made on, or to turns that the last of the families is
-    not for."""
+    """Refuse a change that would apply codings to other units, or to turns that the last of the families is not for."""
     found = [family for family in content.families if family.identifier in families]
     if len({family.unit for family in found}) > 1:
         units = dict.fromkeys(f"{family.name} is applied to {UNITS.get(family.unit, family.unit)}" for family in found)
@@ -194,7 +192,7 @@ def check_units(content: CodebookContent, families: Sequence[str], what: str) ->
 
 
 def _shift(things: Sequence[Thing], siblings: Sequence[Thing], identifier: str, step: int) -> tuple[Thing, ...]:
-    """The things with one of the siblings and the next in that direction changed round; at the end nothing changes."""
+    """Exchange one of the siblings with the next in that direction; at either end nothing changes."""
     place = next(number for number, each in enumerate(siblings) if each.identifier == identifier)
     if not 0 <= place + step < len(siblings):
         return tuple(things)
@@ -208,7 +206,7 @@ def _arrange(content: CodebookContent) -> CodebookContent:
 
 
 def make_identifier(name: str, *, prefix: str, used: Iterable[str]) -> str:
-    """An identifier for a new code or family: its name in small letters, numbered where that is taken."""
+    """An identifier for a new code or family: its name in lower case, with a number if that is taken."""
     taken = {fold(identifier) for identifier in used}
     stem = (prefix + (_spell(name) or "code"))[:MAX_STEM_LENGTH]
     found, number = stem, 1
@@ -224,7 +222,7 @@ def _spell(name: str) -> str:
 
 
 def find_prefix(family: str, codes: Iterable[CodeContent]) -> str:
-    """How the identifiers of a family's codes begin: as most of them do, such as ``theme.``."""
+    """The prefix of most identifiers of a family's codes, such as ``theme.``."""
     heads = Counter(
         head for head, dot, _ in (code.identifier.partition(".") for code in codes if code.family == family) if dot
     )
@@ -248,7 +246,7 @@ def _list_words(name: str) -> tuple[str, ...]:
 
 
 def _compare(one: tuple[str, ...], other: tuple[str, ...]) -> float:
-    """How sure it is that the shorter name is within the other, in any order: by its least certain word."""
+    """How well the words of the shorter name occur in the other, in any order: the value of its worst word."""
     shorter, longer = sorted((one, other), key=len)
     if not any(shorter) or not any(longer):
         return 0.0
@@ -256,7 +254,7 @@ def _compare(one: tuple[str, ...], other: tuple[str, ...]) -> float:
 
 
 def _compare_words(one: str, other: str) -> float:
-    """1 for the same word, else how much of their letters they have in common."""
+    """1 for the same word, else the share of letters that they have in common."""
     if one == other:
         return 1.0
     matcher = SequenceMatcher(None, one, other, autojunk=False)
@@ -264,6 +262,6 @@ def _compare_words(one: str, other: str) -> float:
 
 
 def is_in_words(name: str, text: str) -> bool:
-    """Whether a name is said in a text, word for word."""
+    """Whether a name occurs in a text, word for word."""
     wanted, words = _spell(name), _spell(text)
     return bool(wanted) and f"_{wanted}_" in f"_{words}_"

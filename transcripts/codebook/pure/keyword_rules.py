@@ -1,12 +1,11 @@
-"""Keyword rules: lines of words, any of which proposes a code for a sentence. Knows nothing of Django.
+"""Keyword rules: lines of words; any line that matches proposes a code for a sentence. Does not import Django.
 
-A rule is made of words and of phrases in quotation marks. ``*`` at the end of a word stands for any ending. ``a & b``
-asks for both in the sentence, ``- c`` that the sentence does not hold ``c``. Either of two is two lines. There are no
-patterns beyond these, so that matching takes time in proportion to the text, whatever is written in a codebook.
+A rule consists of words and of phrases in quotation marks. ``*`` at the end of a word means any ending. ``a & b`` requires both
+in the sentence, ``- c`` that the sentence does not contain ``c``. For either of two, write two lines. There are no other
+patterns, so that matching takes time in proportion to the text, whatever the codebook contains.
 
-Words are compared whole, case-folded and in normal form KC (Unicode 3.13, 3.11), so a place in the text is always that
-of whole words as they were written. Marks between the words of a phrase do not count. In scripts without spaces each
-character is a word.
+Words are compared whole, case-folded and in normal form KC (Unicode 3.13, 3.11), so a match always covers whole words as they
+were written. Punctuation between the words of a phrase is ignored. In scripts without spaces each character is a word.
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 class BadRule(ValueError):
-    """A line that is no rule; the sentence says why and what to write."""
+    """A line that is not a rule; the message says why and what to write."""
 
 
 class Word(NamedTuple):
-    """A word as it is compared; ``is_open``: it may go on."""
+    """A word in the form that is compared; ``is_open``: any ending may follow."""
 
     text: str
     is_open: bool = False
@@ -48,7 +47,7 @@ Term = tuple[Word, ...]
 
 
 class Rule(NamedTuple):
-    """A line read: every term of ``all_of`` is in the sentence, none of ``none_of``."""
+    """A parsed line: the sentence must contain every term of ``all_of`` and none of ``none_of``."""
 
     line: str
     all_of: tuple[Term, ...]
@@ -60,7 +59,7 @@ Match = tuple[str, str, int, int]
 
 
 def parse_rule(line: str) -> Rule:
-    """What a line asks for. Raises :class:`BadRule` with a sentence for its author."""
+    """Parse a line. Raises :class:`BadRule` with a message for its author."""
     line = " ".join(line.split(" ")).strip()
     if len(line) > MAX_RULE_LENGTH:
         raise BadRule(
@@ -95,7 +94,7 @@ def parse_rule(line: str) -> Rule:
 
 @lru_cache(maxsize=4096)
 def check_rule(line: str) -> str:
-    """What is wrong with a line, as a sentence; empty when it is a rule."""
+    """The problem of a line, as a sentence; empty if it is a valid rule."""
     try:
         parse_rule(line)
     except BadRule as bad:
@@ -104,12 +103,12 @@ def check_rule(line: str) -> str:
 
 
 def compile_rules(rules: Mapping[str, Sequence[str]]) -> Matcher:
-    """A matcher of all the rules of all codes, by the identifier of the code."""
+    """A matcher for the rules of all codes, by the identifier of the code."""
     return Matcher([(code, parse_rule(line)) for code, lines in rules.items() for line in lines])
 
 
 def _begin_term(sign: str, target: list[Term], awaited: bool, has_wanted: bool) -> tuple[list[Term], bool]:
-    """Where the next term goes after a sign."""
+    """The list to which the next term belongs, after a sign."""
     if not has_wanted:
         raise BadRule(f"A rule must begin with a word that must occur, not with {sign}.")
     if awaited:
@@ -136,7 +135,7 @@ def _read_term(typed: str, bare: str | None) -> Term:
 
 
 def find_words(text: str) -> list[str]:
-    """The words of a text as they are compared."""
+    """The words of a text in the form that is compared."""
     if text.isascii():
         return ASCII_WORD.findall(text.lower())
     return [_fold(text[start:end]) for start, end in find_places(text)]
@@ -158,7 +157,8 @@ def _fold(word: str) -> str:
 
 
 class _Shapes(dict[int, str]):
-    """What each character is to a word, by its number; found out once. One for one, so that places stay."""
+    """The role of each character in words, by its number, computed once. Characters map one to one, so that positions stay the
+    same."""
 
     def __missing__(self, number: int) -> str:
         character = chr(number)
@@ -179,10 +179,10 @@ _SHAPES = _Shapes()
 
 
 class Matcher:
-    """Rules made ready. All terms are looked for at once, in time in proportion to the text, whatever their words.
+    """Compiled rules. All terms are looked for at once, in time in proportion to the text, whatever their words.
 
-    The words of all terms stand in a row and have a bit each in a whole number. At each word of a text the number says
-    which terms have come that far: it is shifted by one, and what this word does not fit is masked out ("shift-and",
+    The words of all terms form one sequence, each with a bit in a whole number. At each word of a text, the number shows how
+    far each term has matched: it is shifted by one, and the bits that this word does not match are masked out ("shift-and",
     Baeza-Yates and Gonnet 1992).
     """
 
@@ -203,11 +203,11 @@ class Matcher:
         for place, (_, _, all_of, _) in enumerate(self._rules):
             self._by_first.setdefault(all_of[0], []).append(place)
         self._lengths = sorted({len(stem) for stem in self._open})
-        # A corpus says few different words: each is looked up once.
+        # A corpus has few different words: each is looked up once.
         self._find_fitting = lru_cache(maxsize=10_000)(self._fit)
 
     def find(self, text: str) -> list[Match]:
-        """The codes that rules propose for a sentence, each once, by the first of its rules that holds."""
+        """The codes that rules propose for a sentence, each once, by the first of its rules that matches."""
         spans = self._find_terms(find_words(text))
         if not spans:
             return []
@@ -238,7 +238,7 @@ class Matcher:
         return self._numbers[term]
 
     def _find_terms(self, words: Sequence[str]) -> dict[int, tuple[int, int]]:
-        """The first and last word of the first place of each term in a text, by its number."""
+        """The first and last word of the first match of each term in a text, by its number."""
         spans: dict[int, tuple[int, int]] = {}
         begun = 0
         awaited = self._last_bits
@@ -255,7 +255,7 @@ class Matcher:
         return spans
 
     def _fit(self, folded: str) -> int:
-        """The bits of all words of terms that a word of a text fits."""
+        """The bits of all words of terms that a word of a text matches."""
         bits = self._whole.get(folded, 0)
         for length in self._lengths:
             if length <= len(folded):

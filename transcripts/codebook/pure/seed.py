@@ -19,15 +19,15 @@ from transcripts.formats.codebook_rules import (
 )
 
 DATA_FILE = Path(__file__).resolve().parents[1] / "data" / "negotiation.json"
-# A codebook with codes of these names is one of ours, or began as one.
+# A codebook that has codes with these names is ours or began as ours.
 OWN_CODES = "feature."
-# Families that came after studies had begun. A study that never had another one chose so.
+# Families that were added after studies had begun. A study that never had one of the other families chose not to have it.
 GAINED = frozenset({"challenges", "responses"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class SeedCode:
-    """One code. ``key`` and ``group`` are empty where it has none; ``source`` says where its name comes from."""
+    """One code. ``key`` and ``group`` are empty if it has none; ``source`` says where its name comes from."""
 
     id: str
     family: str
@@ -47,15 +47,14 @@ class SeedCode:
 
     @property
     def content(self) -> CodeContent:
-        """The code as a version holds it."""
+        """The code in the form of a version."""
         values = {name: value for name, value in vars(self).items() if name not in {"id", "examples"}}
         return CodeContent(identifier=self.id, **values)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SeedFamily:
-    """Codes with the same rules: what is coded (``sentence`` or ``turn``), whose turns, and what a coding says beside the
-    code."""
+    """Codes with the same rules: the unit (``sentence`` or ``turn``), whose turns, and what a coding says besides the code."""
 
     id: str
     name: str
@@ -71,7 +70,7 @@ class SeedFamily:
 
     @property
     def content(self) -> FamilyContent:
-        """The family as a version holds it."""
+        """The family in the form of a version."""
         values = {name: value for name, value in vars(self).items() if name not in {"id", "codes"}}
         return FamilyContent(identifier=self.id, **values)
 
@@ -93,7 +92,7 @@ class SeedCodebook:
 
     @property
     def content(self) -> CodebookContent:
-        """What the first version of a study holds."""
+        """The content of the first version of a study."""
         families = tuple(family.content for family in self.families)
         examples = tuple(example for code in self.codes for example in code.examples)
         return CodebookContent(families=families, codes=tuple(code.content for code in self.codes), examples=examples)
@@ -123,7 +122,7 @@ def _build_code(content: dict[str, Any]) -> SeedCode:
 
 @dataclass(frozen=True)
 class NewerParts:
-    """Families of the built-in codebook that a study's has not, and by the identifier of a code the questions it does not ask."""
+    """Families of the built-in codebook that a study lacks and, by the identifier of a code, the questions that it lacks."""
 
     families: tuple[FamilyContent, ...]
     questions: dict[str, tuple[CodeAttribute, ...]]
@@ -138,17 +137,17 @@ class NewerParts:
 
 
 def find_newer_parts(content: CodebookContent, built_in: CodebookContent, *, had: Collection[str]) -> NewerParts:
-    """What ``built_in`` has and ``content``, the codebook of a study, has not.
+    """What ``built_in`` has and ``content``, the codebook of a study, lacks.
 
-    ``had`` names what an earlier version of the study had, as ``name_question`` names questions and families by their identifiers:
-    what it had, it gave up, and is not offered that. Nothing is offered to a codebook without codes of ours.
+    ``had`` has what an earlier version of the study had (families by identifier, questions by ``name_question``): the study
+    removed these, so they are not offered again. Nothing is offered to a codebook without codes of ours.
     """
     codes = {code.identifier: code for code in content.codes}
     if not any(identifier.startswith(OWN_CODES) for identifier in codes):
         return NewerParts((), {})
     known = {family.identifier for family in content.families} | set(had)
     born = GAINED - known
-    # A family some of whose codes the study has elsewhere was taken apart there.
+    # If the study has some codes of a family in other families, it took the family apart.
     born -= {code.family for code in built_in.codes if code.identifier in codes or code.identifier in had}
     questions: dict[str, tuple[CodeAttribute, ...]] = {}
     for code in built_in.codes:
@@ -167,14 +166,14 @@ def find_newer_parts(content: CodebookContent, built_in: CodebookContent, *, had
 
 
 def name_question(code: str, key: str) -> str:
-    """A question of a code, by one name."""
+    """One name for a question of a code."""
     return f"{code}?{key}"
 
 
 def add_newer_parts(content: CodebookContent, built_in: CodebookContent, parts: NewerParts) -> CodebookContent:
-    """The codebook with these families, their codes, and these questions after its own; all else is as it was.
+    """The codebook with these families, their codes, and these questions added after its own; everything else is unchanged.
 
-    A new code whose key is taken has none.
+    A new code whose key is taken gets none.
     """
     taken = {code.key for code in content.codes}
     families = (*content.families, *parts.families)

@@ -1,6 +1,6 @@
 """Pages of the codebook, and the one on which a study begins.
 
-This module has what the pages of a draft share: how one is opened, and what is said when it cannot be written.
+This module has what the pages of a draft share: opening a draft, and the answers if it cannot be changed.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from transcripts.ui.forms import at_form, post_again
 
 
 def find_coder(request: StudyRequest) -> User | None:
-    """The person who asks, if she codes: she is shown no code of a sentence that she is still to code."""
+    """The person who requests the page, if she codes: she is not shown codes of sentences that she has yet to code."""
     return request.user if Permission.CODE in request.role.permissions else None
 
 
 def add_problems(form: forms.BaseForm, error: actions.CodebookRefused) -> None:
-    """Show next to the file what is wrong with it, and in its help how its columns were read."""
+    """Show the problems of a file next to its field, and in the help of the field how its columns were read."""
     form.add_error("file", error.problems)
     if error.note:
         form.fields["file"].help_text = f"{form.fields['file'].help_text} {error.note}".strip()
 
 
 def refuse(request: StudyRequest, error: Refused, *, back: str) -> HttpResponse:
-    """A page that says why something was not done; with a link to the draft that is in its way."""
+    """A page that says why something was not done, with a link to a draft that prevents it."""
     draft = error.draft if isinstance(error, actions.DraftIsOpen) else None
     return render(request, "codebook/refused.html", {"message": str(error), "draft": draft, "back": back}, status=409)
 
 
 def refusing(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """What the view refuses to do is answered with a page that says why, and leads back to the codebook."""
+    """Answer a refusal of the view with a page that says why and leads back to the codebook."""
 
     def wrapped(request: StudyRequest, /, *args: Any, **address: int) -> HttpResponse:
         try:
@@ -58,15 +58,15 @@ def refusing(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
 
 
 def draft_url(version: CodebookVersion) -> str:
-    """The page on which a draft is edited; that of the version, once it is no draft."""
+    """The page on which a draft is edited, or the page of the version if it is no longer a draft."""
     return reverse("codebook:draft", args=[version.study.slug, version.number])
 
 
 def draft_view(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponseBase]:
     """A page of a draft: loads the version for somebody who may edit the codebook.
 
-    A version that is no draft is shown instead. What is sent to one goes through all the same, for its own action says
-    that it is closed, and the form it came from is shown again with what was typed. What a view leaves refused is said on a
+    If the version is not a draft, its page is shown instead. Posted forms are still passed to the view, because its action says
+    that the draft is closed and the form is shown again with the input. A refusal that the view does not handle is shown on a
     page that leads back to the draft.
     """
 
@@ -89,8 +89,8 @@ def draft_view(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponseB
 
 @contextmanager
 def at_edit(form: NeedsReason, again: str, *, seen: str | None = None, **renamed: str) -> Iterator[None]:
-    """As ``at_form`` for what was typed. Who is late reads what is there now and what to do ``again``: her form is then based on
-    it, by its revision or by what is ``seen``."""
+    """As ``at_form`` for an edit. A person who is late sees the present state and what to do ``again``: her form is then based on
+    that state, by its revision or by what is ``seen``."""
     try:
         with at_form(form, ways=actions.WrongInput, **renamed):
             yield
@@ -104,7 +104,7 @@ def at_edit(form: NeedsReason, again: str, *, seen: str | None = None, **renamed
 def find_clashes(
     form: forms.BaseForm, mine: object, theirs: object, *, also: Mapping[str, str] | None = None
 ) -> list[dict[str, object]]:
-    """Where what was typed differs from what somebody else stored meanwhile.
+    """The differences between the input and what somebody else has stored in the meantime.
 
     ``also`` names further values, with their labels, that are not fields of the form.
     """

@@ -1,4 +1,4 @@
-"""Forms for the codes and families of a draft: single ones, codes that become one, and one that becomes several."""
+"""Pages for the codes and families of a draft: editing single ones, merging codes, and splitting one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from transcripts.ui.typed_text import find_numbers
 @require_http_methods(["GET", "HEAD", "POST"])
 @draft_view
 def add_code(request: StudyRequest, version: CodebookVersion) -> HttpResponse:
-    """A new code. ``?family=`` names the family it is offered for."""
+    """Add a code. ``?family=`` names the family that is preset."""
     families = queries.read_tree(version)
     if not families:
         messages.info(request, "Add a family first: every code belongs to one.")
@@ -56,7 +56,7 @@ def add_code(request: StudyRequest, version: CodebookVersion) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @draft_view
 def edit_code(request: StudyRequest, version: CodebookVersion, code_id: int) -> HttpResponse:
-    """The texts, the name, the place and the questions of a code."""
+    """Edit the texts, the name, the place and the questions of a code."""
     code = version.codes.select_related("family").filter(pk=code_id).first()
     if code is None:
         return _show_lost(request, version, code_id)
@@ -68,7 +68,7 @@ def edit_code(request: StudyRequest, version: CodebookVersion, code_id: int) -> 
 
 
 class _CodePage:
-    """The form of one code and what is shown with it."""
+    """The form of one code and the rest of its page."""
 
     def __init__(self, request: StudyRequest, code: Code) -> None:
         self.request, self.code = request, code
@@ -78,7 +78,7 @@ class _CodePage:
         self.bind(posted)
 
     def bind(self, posted: QueryDict | None) -> None:
-        """Fill the forms with what was sent, or with what is stored."""
+        """Fill the forms with the posted or the stored values."""
         initial = _list_initial(self.content) | {"revision": self.code.revision}
         asks_effect = not queries.is_new(self.code)
         self.form = CodeForm(posted, families=self.families, asks_effect=asks_effect, initial=initial)
@@ -89,7 +89,7 @@ class _CodePage:
         return self.form.is_valid() and self.questions.is_valid()
 
     def save(self) -> HttpResponse:
-        """Store what was typed, or show it again with what is wrong or what somebody else stored."""
+        """Store the input, or show it again with the problems or with what somebody else stored."""
         given = self.form.read_content(self.families, self.questions.read_attributes())
         try:
             with at_form(self.form, ways=actions.WrongInput, family="place"):
@@ -111,7 +111,7 @@ class _CodePage:
         return self.show()
 
     def show_clash(self, given: CodeContent, error: actions.EditConflict) -> HttpResponse:
-        """Both texts side by side; what she typed stays in the form, which is now based on the current text."""
+        """Show both texts side by side; her input stays in the form, which is now based on the current text."""
         self.code = self.code.version.codes.select_related("family").get(pk=self.code.pk)
         self.code.version = error.current.version
         self.families = queries.read_tree(self.code.version)
@@ -142,7 +142,7 @@ def _list_initial(content: CodeContent) -> dict[str, object]:
 
 
 def _take_theirs(posted: QueryDict, theirs: CodeContent) -> QueryDict:
-    """What was sent, but for the fields in which she chose what somebody else stored."""
+    """The posted values, except for the fields in which she chose the other person's version."""
     chosen = _list_chosen(posted)
     if not chosen:
         return posted
@@ -156,7 +156,7 @@ def _take_theirs(posted: QueryDict, theirs: CodeContent) -> QueryDict:
 
 
 def _list_chosen(posted: QueryDict) -> list[str]:
-    """The fields in which she chose what somebody else stored."""
+    """The fields in which she chose the other person's version."""
     given = posted.items()
     return [name.removeprefix("take-") for name, value in given if name.startswith("take-") and value == "theirs"]
 
@@ -179,7 +179,7 @@ def _show_place(content: CodeContent, families: list[FamilyNode]) -> str:
 
 
 def _show_lost(request: StudyRequest, version: CodebookVersion, code_id: int) -> HttpResponse:
-    """The code was taken out of the draft while its form was open: what was typed is given back to be kept."""
+    """The code was removed from the draft while its form was open: show the input so that she can copy it."""
     known = Code.objects.filter(pk=code_id, version__study=request.study).exists()
     typed = [
         (field.label, request.POST.get(name, ""))
@@ -211,7 +211,7 @@ def retire_code(request: StudyRequest, version: CodebookVersion, code_id: int) -
 @require_http_methods(["GET", "HEAD", "POST"])
 @draft_view
 def add_family(request: StudyRequest, version: CodebookVersion) -> HttpResponse:
-    """A new family."""
+    """Add a family."""
     form = FamilyForm(request.POST if request.method == "POST" else None, initial={"carries_level": True})
     if form.is_valid():
         with at_form(form):
@@ -224,7 +224,7 @@ def add_family(request: StudyRequest, version: CodebookVersion) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @draft_view
 def edit_family(request: StudyRequest, version: CodebookVersion, family_id: int) -> HttpResponse:
-    """Name, rules and unit of a family."""
+    """Edit name, rules and unit of a family."""
     family = get_object_or_404(version.families, pk=family_id)
     form = _make_family_form(request, family)
     status, clashes, message = None, None, ""
@@ -262,7 +262,7 @@ def _make_family_form(request: StudyRequest, family: CodeFamily, *, again: bool 
 
 
 def _set_value(posted: QueryDict, name: str, value: object) -> None:
-    """Put a stored value where a form would send it; a box that is not ticked is not sent."""
+    """Put a stored value where a form would send it; unticked boxes are not sent."""
     if value is False:
         posted.pop(name, None)
     else:
@@ -272,7 +272,7 @@ def _set_value(posted: QueryDict, name: str, value: object) -> None:
 @require_POST
 @draft_view
 def remove_family(request: StudyRequest, version: CodebookVersion, family_id: int) -> HttpResponse:
-    """Take an empty family out of the draft."""
+    """Remove an empty family from the draft."""
     family = get_object_or_404(version.families, pk=family_id)
     actions.remove_family(family=family, revision=None, by=request.user)
     messages.success(request, f"The family {family.name} is removed from the draft.")
@@ -280,14 +280,14 @@ def remove_family(request: StudyRequest, version: CodebookVersion, family_id: in
 
 
 def _status(*sides: Any) -> int:
-    """422 where one of the forms has something wrong in it."""
+    """422 if one of the forms has an error."""
     return 422 if any(side.is_bound and not side.is_valid() for side in sides) else 200
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @draft_view
 def merge_codes(request: StudyRequest, version: CodebookVersion) -> HttpResponse:
-    """Choose codes and what they become. ``?code=`` ticks some of them beforehand."""
+    """Choose codes to merge and the result. ``?code=`` ticks some of them in advance."""
     codes = {str(code.pk): code for code in version.codes.select_related("family").order_by("position")}
     offered = [(pk, f"{code.name} ({code.family.name})") for pk, code in codes.items()]
     ticked = [pk for pk in request.GET.getlist("code") if pk in codes]
@@ -332,7 +332,7 @@ def _read_seen(text: str) -> dict[int, int]:
 @require_http_methods(["GET", "HEAD", "POST"])
 @draft_view
 def split_code(request: StudyRequest, version: CodebookVersion, code_id: int) -> HttpResponse:
-    """Name the codes that take the place of one."""
+    """Name the codes that replace one."""
     code = get_object_or_404(version.codes.select_related("family"), pk=code_id)
     posted = request.POST if request.method == "POST" else None
     form = ReasonForm(posted, initial={"revision": code.revision})
@@ -349,7 +349,7 @@ def split_code(request: StudyRequest, version: CodebookVersion, code_id: int) ->
 
 
 def _read_parts(parts: PartFormSet, code: Code) -> list[CodeContent]:  # type: ignore[valid-type]
-    """The named ones of the codes that were typed."""
+    """The entered codes that have a name."""
     typed = [form.cleaned_data for form in parts if form.cleaned_data.get("name", "").strip()]  # type: ignore[attr-defined]
     return [
         CodeContent(identifier="", family=code.family.identifier, name=each["name"], definition=each["definition"])

@@ -1,4 +1,4 @@
-"""Codes that people find missing, and examples of codes: what becomes of each."""
+"""Pages for proposals of codes, and for the examples of codes."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ MAX_IN_VIVO_LENGTH = 120
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.CODE)
 def propose(request: StudyRequest) -> HttpResponse:
-    """A form for a code that is missing, for a page of its own or for a dialog of the desk (asked for by htmx).
+    """A form for proposing a code, on a separate page or in a dialog of the desk (requested by htmx).
 
-    ``?sentence=`` names the sentence it was missed at, ``from`` and ``to`` the marked words in UTF-16 units of its
-    text, as the desk counts; they become the name. Where codes have a name like it, it is asked once whether one of them will do.
+    ``?sentence=`` names the sentence that prompted it, ``from`` and ``to`` the marked words in UTF-16 units of its text, as the
+    desk counts; they become the name. If codes have a similar name, the form asks once whether one of them fits.
     """
     line = _find_line(request)
     may_use = Permission.EDIT_CODEBOOK in request.role.permissions
@@ -71,18 +71,18 @@ def _find_line(request: StudyRequest) -> Sentence | None:
 
 
 def _quote(request: StudyRequest, line: Sentence | None) -> str:
-    """The marked words of the sentence; nothing when none or too many are marked."""
+    """The marked words of the sentence; empty if none or too many are marked."""
     start, end = (find_number(request.GET.get(name, "")) for name in ("from", "to"))
     if line is None or start is None or end is None:
         return ""
-    # The page counts as browsers do, in UTF-16; a half character at an edge is left out.
+    # The page counts as browsers do, in UTF-16; half a character at an edge is left out.
     words = line.read_text().encode("utf-16-le", "replace")[2 * start : 2 * end].decode("utf-16-le", "ignore")
     quote = " ".join(words.split())
     return quote if len(quote) <= MAX_IN_VIVO_LENGTH else ""
 
 
 def _find_similar(request: StudyRequest, name: str) -> list[CodeContent]:
-    """Codes of the draft or the current version with a name like this one: nothing of what colleagues proposed."""
+    """Codes of the draft or the current version with a similar name, without colleagues' proposals."""
     version = queries.find_open_draft(request.study) or queries.current_version(request.study)
     return find_similar(name, queries.read_content(version).codes) if version else []
 
@@ -105,7 +105,7 @@ def _store(request: StudyRequest, form: ProposalForm) -> CodeProposal:
 
 
 def _answer(request: StudyRequest, proposal: CodeProposal, line: Sentence | None) -> HttpResponse:
-    """What was stored: to htmx as an event of the page, to a browser on the page it came from."""
+    """Report what was stored: to htmx as an event of the page, to a browser on the page of origin."""
     version = proposal.code.version if proposal.code else None
     if request.htmx:  # type: ignore[attr-defined]
         said = {
@@ -132,7 +132,7 @@ def _answer(request: StudyRequest, proposal: CodeProposal, line: Sentence | None
 @require_safe
 @study_view(Permission.VIEW)
 def list_proposals(request: StudyRequest) -> HttpResponse:
-    """Proposals with their answers: all for people who edit the codebook or see everybody's work, else one's own."""
+    """Proposals with their answers: all for people who edit the codebook or see everybody's work, otherwise one's own."""
     return _render_list(request)
 
 
@@ -189,7 +189,7 @@ def make_example_context(
     example_form: PinnedExampleForm | None = None,
     invented_form: InventedExampleForm | None = None,
 ) -> dict[str, Any]:
-    """What the part of a code's page needs on which its examples stand."""
+    """The context for the examples on the page of a code."""
     examples = read_examples(Q(code=code), coder=find_coder(request)).get(code.pk, [])
     return {
         "examples": examples,
@@ -256,7 +256,7 @@ def add_invented(request: StudyRequest, version: CodebookVersion, code_id: int) 
 @require_POST
 @draft_view
 def unpin(request: StudyRequest, version: CodebookVersion, example_id: int) -> HttpResponse:
-    """Take an example off its code."""
+    """Remove an example from its code."""
     example = _get_example(version, example_id)
     actions.unpin_example(example=example, by=request.user)
     messages.success(request, "The example was removed.")
@@ -266,7 +266,7 @@ def unpin(request: StudyRequest, version: CodebookVersion, example_id: int) -> H
 @require_POST
 @draft_view
 def repin(request: StudyRequest, version: CodebookVersion, example_id: int) -> HttpResponse:
-    """Pin a piece in place of a sentence whose boundaries were edited."""
+    """Pin one of the new sentences in place of a sentence whose boundaries were edited."""
     example = _get_example(version, example_id)
     if not request.POST.get("sentence"):
         return refuse(request, Refused("Choose one of the new sentences."), back=_edit_url(example.code))
@@ -299,7 +299,7 @@ def _read_id(text: str) -> int:
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.EDIT_CODEBOOK)
 def pin_from_desk(request: StudyRequest) -> HttpResponse:
-    """Pin the sentence ``?sentence=`` to a code of the open draft, which begins with it where there is none."""
+    """Pin the sentence ``?sentence=`` to a code of the open draft, which is started if there is none."""
     asked = request.POST.get("sentence") or request.GET.get("sentence", "")
     if not asked:
         return render(request, "codebook/pin.html", {"line": None}, status=422 if request.method == "POST" else 200)

@@ -1,7 +1,7 @@
 """Pages of codebook versions.
 
-Published ones are read: versions, single codes, keys, and how two versions differ. A draft as a whole is started, ordered,
-published or discarded; and a codebook is imported from a file.
+Published versions can be read: whole versions, single codes, keys, and the differences between two versions. A draft is
+started, ordered, published or discarded, and a codebook is imported from a file.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from transcripts.ui.typed_text import find_number
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def start_study(request: HttpRequest) -> HttpResponse:
-    """Make a study with a codebook and a method; its maker becomes its owner."""
+    """Create a study with a codebook and a method; the person who creates it becomes its owner."""
     person = cast(User, request.user)
     check_may_start_studies(person)
     form = StudyForm(request.POST, request.FILES) if request.method == "POST" else StudyForm()
@@ -48,7 +48,7 @@ def start_study(request: HttpRequest) -> HttpResponse:
         except actions.CodebookRefused as error:
             add_problems(form, error)
         except Refused as error:
-            # The name is there, so what was refused is the address.
+            # The name is given, so the address was refused.
             form.add_error("slug", str(error))
         else:
             messages.success(request, f"{study.name} is set up. The steps below can be taken in any order, or later.")
@@ -60,7 +60,7 @@ def start_study(request: HttpRequest) -> HttpResponse:
 @require_safe
 @study_view(Permission.VIEW)
 def show_current(request: StudyRequest) -> HttpResponse:
-    """The version people code with; the latest draft where none is published."""
+    """The version that people code with, or the latest draft if none is published."""
     version = queries.current_version(request.study) or queries.latest_version(request.study)
     if version is None:
         return render(request, "codebook/none.html")
@@ -77,7 +77,7 @@ def show_version(request: StudyRequest, number: int) -> HttpResponse:
 def render_version(
     request: StudyRequest, version: CodebookVersion, *, obstacles: list[str] | None = None
 ) -> HttpResponse:
-    """The page of a version; ``obstacles`` are what keeps it from being published."""
+    """The page of a version; ``obstacles`` prevent its publication."""
     version.study = request.study
     versions = list(queries.list_versions(request.study))
     kept = [other for other in versions if other.status != CodebookVersion.Status.DISCARDED]
@@ -111,7 +111,7 @@ def render_version(
 def _find_newer(
     request: StudyRequest, version: CodebookVersion, published: list[CodebookVersion], kept: list[CodebookVersion]
 ) -> NewerParts | None:
-    """What the built-in codebook has gained, for those who may start a draft with it, on the page of the version in use."""
+    """The newer parts of the built-in codebook, for people who may start a draft with them, on the page of the version in use."""
     is_current = bool(published) and published[0].pk == version.pk == kept[0].pk
     may_edit = Permission.EDIT_CODEBOOK in request.role.permissions
     return queries.find_newer_parts(version) if is_current and may_edit else None
@@ -167,7 +167,7 @@ def show_key_card(request: StudyRequest, number: int) -> HttpResponse:
 @require_safe
 @study_view(Permission.VIEW)
 def choose_comparison(request: StudyRequest) -> HttpResponse:
-    """From two chosen versions to the page that compares them."""
+    """Redirect from two chosen versions to the page that compares them."""
     versions = [(str(each.number), str(each)) for each in queries.list_versions(request.study)]
     form = CompareForm(request.GET or None, versions=versions)
     if form.is_valid():
@@ -179,7 +179,7 @@ def choose_comparison(request: StudyRequest) -> HttpResponse:
 @require_safe
 @study_view(Permission.VIEW)
 def compare_versions(request: StudyRequest, older: int, number: int) -> HttpResponse:
-    """How version ``number`` differs from version ``older``, word by word."""
+    """The differences between version ``number`` and version ``older``, word by word."""
     versions = list(queries.list_versions(request.study))
     before = next((version for version in versions if version.number == older), None)
     after = next((version for version in versions if version.number == number), None)
@@ -203,7 +203,7 @@ NOT_SAID = [("", "not given: its codings need re-review"), *CodeChange.Effect.ch
 @study_view(Permission.EDIT_CODEBOOK)
 @refusing
 def start_draft(request: StudyRequest) -> HttpResponse:
-    """Begin the next version."""
+    """Start the next version."""
     version = actions.start_draft(study=request.study, by=request.user)
     messages.success(request, f"{version} is started. Nobody can code with it until you publish it.")
     return redirect("codebook:draft", request.study.slug, version.number)
@@ -213,7 +213,7 @@ def start_draft(request: StudyRequest) -> HttpResponse:
 @study_view(Permission.EDIT_CODEBOOK)
 @refusing
 def take_newer_parts(request: StudyRequest) -> HttpResponse:
-    """Begin the next version with what the built-in codebook has gained."""
+    """Start the next version with the newer parts of the built-in codebook."""
     version = actions.take_newer_parts(study=request.study, by=request.user)
     messages.success(
         request,
@@ -225,7 +225,7 @@ def take_newer_parts(request: StudyRequest) -> HttpResponse:
 @require_safe
 @draft_view
 def show_draft(request: StudyRequest, version: CodebookVersion) -> HttpResponse:
-    """Families and codes of a draft, to be edited and ordered. ``?moved=`` keeps the place in the order."""
+    """Families and codes of a draft, to edit and order. ``?moved=`` keeps the place in the order."""
     context = {
         "version": version,
         "families": queries.read_tree(version),
@@ -239,7 +239,7 @@ def show_draft(request: StudyRequest, version: CodebookVersion) -> HttpResponse:
 @require_POST
 @draft_view
 def move(request: StudyRequest, version: CodebookVersion) -> HttpResponse:
-    """One place up or down: ``what`` is code or family, its number, its revision, and up or down."""
+    """Move one place up or down: ``what`` is code or family; its id, its revision, and the direction follow."""
     what, _, rest = request.POST.get("what", "").partition(":")
     named, _, rest = rest.partition(":")
     seen, _, way = rest.partition(":")
@@ -255,12 +255,12 @@ def move(request: StudyRequest, version: CodebookVersion) -> HttpResponse:
             actions.shift_family(family=family, revision=revision, step=STEPS[way], by=request.user)
     except actions.EditConflict as error:
         return _ask_again(request, version, error.current, way)
-    # No place after a #, for a browser that goes to one leaves the focus alone.
+    # No fragment in the address, because a browser that goes to one does not move the focus.
     return redirect(f"{draft_url(version)}?moved={what}-{number}-{way}")
 
 
 def _ask_again(request: StudyRequest, version: CodebookVersion, current: Code | CodeFamily, way: str) -> HttpResponse:
-    """Somebody else was faster: show the current state, and let her do it anyway or leave it."""
+    """Somebody else was faster: show the present state, and let her repeat the move or leave it."""
     what = "code" if isinstance(current, Code) else "family"
     context = {
         "version": version,
@@ -286,7 +286,7 @@ def _name_place(current: Code | CodeFamily) -> str:
 @study_view(Permission.EDIT_CODEBOOK)
 @refusing
 def publish(request: StudyRequest, number: int) -> HttpResponse:
-    """Freeze a draft, after asking once, or list everything that keeps it from being published."""
+    """Publish a draft after a confirmation, or list everything that prevents it."""
     version = get_object_or_404(request.study.codebook_versions, number=number)
     if request.method != "POST":
         if version.status != CodebookVersion.Status.DRAFT:
@@ -304,7 +304,7 @@ def publish(request: StudyRequest, number: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @draft_view
 def discard(request: StudyRequest, version: CodebookVersion) -> HttpResponse:
-    """Give a draft up, after asking once."""
+    """Discard a draft after a confirmation."""
     if request.method != "POST":
         return render(request, "codebook/discard.html", {"version": version})
     actions.discard_draft(version=version, by=request.user)
@@ -315,7 +315,7 @@ def discard(request: StudyRequest, version: CodebookVersion) -> HttpResponse:
 @require_POST
 @draft_view
 def restore(request: StudyRequest, version: CodebookVersion) -> HttpResponse:
-    """Put a code back that was taken out of the draft."""
+    """Restore a code that was removed from the draft."""
     code = actions.restore_code(version=version, identifier=request.POST.get("identifier", ""), by=request.user)
     messages.success(request, f"{code.name} is back as it was.")
     return redirect(f"{draft_url(version)}#code-{code.pk}")
@@ -324,7 +324,7 @@ def restore(request: StudyRequest, version: CodebookVersion) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.EDIT_CODEBOOK)
 def import_file(request: StudyRequest) -> HttpResponse:
-    """Look at a file; when it was looked at, make a draft of it."""
+    """Preview a file, then make a draft from it."""
     if request.method != "POST":
         return _show_form(request, CodebookFileForm())
     if "content" in request.POST and "file" not in request.FILES:

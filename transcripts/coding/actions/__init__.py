@@ -1,4 +1,4 @@
-"""What people do at the desk. Every act may be sent twice: ``idempotency_key`` names it, and it is stored once."""
+"""What people do at the desk. An act may be sent twice, but it is stored once, because ``idempotency_key`` identifies it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Splitting and merging sentences, with the work on them.
 
-The work on the old sentences is migrated: new rows on the new sentences name the old rows and keep their times; the old
-rows are withdrawn and stay. A row that is no longer active, but was when its coder first saw others' labels, is migrated
-as well: it is her blind reading. Suggestions of machines stay with the old sentence.
+The work on the old sentences is migrated: new rows on the new sentences name the old rows and keep their times; the old rows
+are withdrawn but kept. A row that is no longer active, but was active when its coder first saw others' labels, is migrated as
+well, because it is her blind reading. Suggestions of machines stay with the old sentence.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ Step = tuple[Sequence[Work], Work]
 def split_sentence(*, study: Study, sentence: Sentence, at: int, by: User, idempotency_key: UUID) -> BoundaryEdit:
     """Split a sentence before the code point ``at`` of its turn's text, with everybody's work on it.
 
-    A coding with a quote goes to the pieces that hold its words; one without goes to both, as do decisions and reveals;
-    a memo and codes of the turn or interview go to the first. Raises ``BoundaryEditRefused`` or ``SentenceRetired``.
+    A coding with a quote goes to the pieces that contain its words; a coding without a quote, decisions and reveals go to both
+    pieces; a memo and codes of the turn or interview go to the first. Raises ``BoundaryEditRefused`` or ``SentenceRetired``.
     """
     return corpus_actions.split_sentence(
         study=study, sentence=sentence, at=at, by=by, idempotency_key=idempotency_key, migrate=_migrate_to_pieces
@@ -65,7 +65,7 @@ def merge_sentences(
 
 
 def _check_open(edit: BoundaryEdit) -> None:
-    """An interview that is completed, or in a locked round, keeps its sentences."""
+    """Refuse boundary edits in an interview that is completed or in a locked round."""
     given = Assignment.objects.filter(interview=edit.turn.interview_id, withdrawn_at__isnull=True)
     locked = given.filter(round__locked_at__isnull=False).select_related("round").first()
     if locked is not None:
@@ -82,7 +82,7 @@ def _check_open(edit: BoundaryEdit) -> None:
 
 
 def _migrate_to_pieces(edit: BoundaryEdit) -> Migrated:
-    """Migrate the work on a sentence to its two pieces; the ids of the rows and what became of them, for the audit event."""
+    """Migrate the work on a sentence to its two pieces; returns the ids of the old and new rows for the audit event."""
     _check_open(edit)
     [old] = edit.retired.all()
     pieces = list(edit.made.order_by("start"))
@@ -104,8 +104,7 @@ def _migrate_to_pieces(edit: BoundaryEdit) -> Migrated:
 
 
 def _migrate_to_whole(edit: BoundaryEdit) -> Migrated:
-    """Migrate the work on two sentences to the one made of them; the ids of the rows and what became of them, for the audit
-    event."""
+    """Migrate the work on two sentences to the merged one; returns the ids of the old and new rows for the audit event."""
     _check_open(edit)
     old = list(edit.retired.order_by("start"))
     [whole] = edit.made.all()
@@ -116,7 +115,7 @@ def _migrate_to_whole(edit: BoundaryEdit) -> Migrated:
     for reveal in sorted(old_reveals, key=lambda reveal: reveal.revealed_at):
         reveals.setdefault(reveal.coder_id, _copy_reveal(reveal, whole))
     details, rows = _store(edit, work, steps, list(reveals.values()))
-    # One code with different values on the two sentences keeps the values of the first: the event says how often.
+    # A code with different values on the two sentences keeps the values of the first; the event counts these cases.
     if merger.put_differently:
         details["put_differently"] = merger.put_differently
     return details, rows
@@ -152,18 +151,18 @@ def _read_work(edit: BoundaryEdit, old: Sequence[Sentence]) -> _Work:
 
 
 def _find_pieces(coding: Coding, pieces: Sequence[Sentence]) -> list[tuple[Sentence, Extent | None]]:
-    """The pieces that a coding is migrated to, and what it quotes there."""
+    """The pieces to which a coding is migrated, and its quotes there."""
     if not _is_of_sentence(coding):
         return [(pieces[0], None)]
     if coding.quote_start is None or coding.quote_end is None:
         return [(piece, None) for piece in pieces]
     shares = [(piece, share_quote(Extent(coding.quote_start, coding.quote_end), get_extent(piece))) for piece in pieces]
-    # A quote of nothing but the white space in between belongs to neither piece, so the coding goes to both.
+    # A quote of only the white space in between belongs to neither piece, so the coding goes to both.
     return [(piece, share) for piece, share in shares if share] or [(piece, None) for piece in pieces]
 
 
 class _Merger:
-    """Makes one row of each person's rows on two sentences."""
+    """Merges each person's rows on two sentences into one."""
 
     def __init__(self, old: Sequence[Sentence], whole: Sentence) -> None:
         self.old = {sentence.pk: sentence for sentence in old}
@@ -189,7 +188,7 @@ class _Merger:
         self.put_differently += any(
             getattr(each, name) != getattr(first, name) for each in group for name in (*CHOICE_FIELDS, "attributes")
         )
-        # The older version of the code, so that a badge that asks for a re-review is not lost.
+        # The older version of the code, so that a pending re-review is not lost.
         merged.code = min((coding.code for coding in group), key=lambda code: code.version.number)
         merged.level = Level.LATENT if any(each.level == Level.LATENT for each in group) else first.level
         for name in (*CHOICE_FIELDS.keys() - {"level"}, "range_id"):
@@ -208,7 +207,7 @@ class _Merger:
         return Extent(coding.quote_start, coding.quote_end)
 
     def merge_decisions(self, decisions: Iterable[Decision]) -> Iterable[Step]:
-        """A decision where both sentences are decided; a withdrawn one where both were when others' labels were seen."""
+        """A decision if both sentences are decided; a withdrawn one if both were decided when others' labels were first seen."""
         rows: dict[int, list[Decision]] = defaultdict(list)
         for decision in decisions:
             rows[decision.coder_id].append(decision)
@@ -273,7 +272,7 @@ def _copy_reveal(reveal: Reveal, sentence: Sentence) -> Reveal:
 
 
 def _store(edit: BoundaryEdit, work: _Work, steps: Sequence[Step], reveals: Sequence[Reveal]) -> Migrated:
-    """Withdraw the old rows, insert the new ones, and link the two where one replaces one."""
+    """Withdraw the old rows, insert the new ones, and link a new row to the old one if it replaces exactly one."""
     numbers: dict[str, list[int]] = defaultdict(list)
     reason = (
         "The sentence was split." if edit.kind == BoundaryEdit.Kind.SPLIT else "The sentence was merged with another."
@@ -311,5 +310,5 @@ def _is_of_sentence(coding: Coding) -> bool:
 
 
 def _combine_lines(lines: Iterable[str]) -> str:
-    """Different lines as one."""
+    """Join different lines into one."""
     return BETWEEN_NOTES.join(dict.fromkeys(filter(None, lines)))

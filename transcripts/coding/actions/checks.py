@@ -1,4 +1,4 @@
-"""Rules that an act at the desk must keep, and storing its row once: replays find it, races end on a constraint."""
+"""Rules for acts at the desk, and storing each row once: a replay finds the row, and a constraint decides races."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from transcripts.refusals import Refused, WrongInput
 from transcripts.studies.models import Study
 from transcripts.ui.typed_text import check_reason, check_text
 
-# What a tool gave back is shown and cited.
+# Results of tools can be shown and cited, but not coded.
 CODEABLE_CHANNELS = frozenset(
     {Turn.Channel.UTTERANCE.value, Turn.Channel.REASONING.value, Turn.Channel.TOOL_CALL.value}
 )
@@ -43,11 +43,11 @@ Stored = TypeVar("Stored", bound=models.Model)
 
 
 class WrongPlace(Refused):
-    """The sentence, code or row is not one of this study, or cannot be coded."""
+    """The sentence, code or row is not in this study, or cannot be coded."""
 
 
 class OncePerAnswer(Refused):
-    """The person has applied the code to another sentence of this answer, and the codebook asks for one."""
+    """The person has applied the code to another sentence of this answer, and the codebook allows only one."""
 
 
 class NotDecided(Refused):
@@ -55,19 +55,19 @@ class NotDecided(Refused):
 
 
 class NotYours(Refused):
-    """People change their own work only."""
+    """People can change only their own work."""
 
 
 class NotOpen(Refused):
-    """The round is locked, the work completed, or the interview somebody else's."""
+    """The round is locked, the work is completed, or the interview is assigned to somebody else."""
 
 
 class UsedForAnother(Refused):
-    """An idempotency key came back with different content."""
+    """An idempotency key was used again with different content."""
 
 
 def check_place(study: Study, sentence: Sentence) -> None:
-    """The sentence is one of this study that people code. Raises ``WrongPlace``."""
+    """Check that the sentence is in this study and can be coded. Raises ``WrongPlace``."""
     if sentence.turn.interview.study_id != study.pk:
         raise WrongPlace("This sentence is not part of this study.")
     if sentence.turn.channel not in CODEABLE_CHANNELS:
@@ -75,7 +75,7 @@ def check_place(study: Study, sentence: Sentence) -> None:
 
 
 def check_readable(turns: Collection[Turn], by: User, *, field: str) -> None:
-    """None of these turns is reasoning that ``by`` has not opened. Raises ``WrongInput``."""
+    """Check that ``by`` has opened all reasoning among these turns. Raises ``WrongInput``."""
     reasoning = [turn.pk for turn in turns if turn.channel == Turn.Channel.REASONING]
     if reasoning and find_closed_turns(Turn.objects.filter(pk__in=reasoning), by.pk):
         raise WrongInput(
@@ -85,19 +85,19 @@ def check_readable(turns: Collection[Turn], by: User, *, field: str) -> None:
 
 
 def hold_place(sentence: Sentence) -> None:
-    """Locks the sentence, so that nobody splits or merges it before this is stored. Raises ``WrongPlace`` if it is retired."""
+    """Lock the sentence, so that nobody splits or merges it before this is stored. Raises ``WrongPlace`` if it is retired."""
     if not hold_sentence(sentence.pk):
         raise WrongPlace(explain_retired(sentence.pk) or "This sentence is not part of this study.")
 
 
 def check_open(active: ActiveLabels) -> None:
-    """The person may code this interview now. Raises ``NotOpen``."""
+    """Check that the person may code this interview now. Raises ``NotOpen``."""
     if active.closure.sentence:
         raise NotOpen(active.closure.sentence)
 
 
 def check_code(study: Study, code: Code) -> None:
-    """The code is one of this study's, published, and no category. Raises ``WrongPlace``."""
+    """Check that the code belongs to this study, is published, and is not a category. Raises ``WrongPlace``."""
     if code.version.study_id != study.pk:
         raise WrongPlace("This code is not part of this study's codebook.")
     if code.version.status != CodebookVersion.Status.PUBLISHED:
@@ -109,7 +109,7 @@ def check_code(study: Study, code: Code) -> None:
 
 
 def check_side(code: Code, turn: Turn) -> None:
-    """The turn is one that the code is about. Raises ``WrongPlace``."""
+    """Check that the code is for this turn. Raises ``WrongPlace``."""
     family = code.family
     if fits_side(family, turn.role):
         return
@@ -121,12 +121,12 @@ def check_side(code: Code, turn: Turn) -> None:
 
 
 def fits_side(family: CodeFamily, role: str) -> bool:
-    """Whether codes of the family are about turns of this role; those of whole interviews are about all."""
+    """Whether codes of the family are for turns of this role; codes of whole interviews are for all turns."""
     return family.applies_to in {CodeFamily.AppliesTo.ANY, role} or family.unit == CodeFamily.Unit.INTERVIEW
 
 
 def check_restorable(coding: Coding, place: Sentence, by: User) -> None:
-    """An earlier coding of hers, on the words that it was on. Raises ``NotYours`` or ``WrongPlace``."""
+    """Check that the person restores her own coding, on the same words. Raises ``NotYours`` or ``WrongPlace``."""
     if coding.coder_id != by.pk:
         raise NotYours("This coding belongs to another person. You can restore only your own codings.")
     was = coding.sentence
@@ -139,7 +139,7 @@ def check_restorable(coding: Coding, place: Sentence, by: User) -> None:
 
 
 def check_values(code: Code, sentence: Sentence, values: CodingValues) -> None:
-    """The values fit the code and the sentence. Raises ``WrongInput``."""
+    """Check that the values fit the code and the sentence. Raises ``WrongInput``."""
     family = code.family
     for name, field in CHOICE_FIELDS.items():
         value = getattr(values, name)
@@ -162,7 +162,7 @@ def check_values(code: Code, sentence: Sentence, values: CodingValues) -> None:
 
 
 def check_complete(code: Code, enactment: str, answers: Mapping[str, str]) -> None:
-    """Nothing is missing that the codebook requires of a coding with ``code``. Raises ``WrongInput``."""
+    """Check that a coding with ``code`` has everything that the codebook requires. Raises ``WrongInput``."""
     if code.family.carries_enactment and not enactment:
         choices = _list_words(CHOICE_FIELDS["enactment"].choices.values)
         raise WrongInput(f"{code.name} needs its enactment. Choose {choices}.", field="enactment")
@@ -176,7 +176,7 @@ def check_complete(code: Code, enactment: str, answers: Mapping[str, str]) -> No
 
 
 def is_complete(code: Code, enactment: str, answers: Mapping[str, str]) -> bool:
-    """Whether a coding with ``code`` has all that the codebook requires."""
+    """Whether a coding with ``code`` has everything that the codebook requires."""
     try:
         check_complete(code, enactment, answers)
     except WrongInput:
@@ -185,7 +185,7 @@ def is_complete(code: Code, enactment: str, answers: Mapping[str, str]) -> bool:
 
 
 def check_quote(sentence: Sentence, quote: Extent | None, *, field: str) -> None:
-    """A quote lies within its sentence. Raises ``WrongInput``."""
+    """Check that a quote is within its sentence. Raises ``WrongInput``."""
     start, end = quote or (sentence.start, sentence.end)
     if quote is not None and not sentence.start <= start < end <= sentence.end:
         raise WrongInput(
@@ -195,7 +195,7 @@ def check_quote(sentence: Sentence, quote: Extent | None, *, field: str) -> None
 
 
 def check_answer(code: Code, key: str, answer: str) -> None:
-    """It answers one of the code's own questions, with what that offers. Raises ``WrongInput``."""
+    """Check that it answers one of the code's own questions with an available answer. Raises ``WrongInput``."""
     questions = {question["key"]: question for question in code.attributes}
     if key not in questions:
         asked = f"Its questions are {_list_words(questions, 'and')}." if questions else "It has no questions."
@@ -210,14 +210,15 @@ def check_answer(code: Code, key: str, answer: str) -> None:
 
 
 def check_once_per_answer(code: Code, sentence: Sentence, coder_id: int) -> None:
-    """Her first coding with this code in the answer; the turn is held. Raises ``OncePerAnswer``. Costs a query."""
+    """Check that the answer has no other coding of hers with this code; the turn is locked. Raises ``OncePerAnswer``. One
+    query."""
     first = queries.find_elsewhere_in_turn(sentence, coder_id, code.identifier)
     if first is not None:
         raise OncePerAnswer(explain_once_per_answer(code.name, first.label))
 
 
 def explain_once_per_answer(name: str, label: str) -> str:
-    """What is said of a second coding with a code in one answer; ``label`` is the sentence that has the first."""
+    """The refusal of a second coding with a code in one answer; ``label`` is the sentence that has the first."""
     return (
         f"{name} is applied at most once per answer, and you have applied it to sentence {label} of this answer. Leave it there. "
         f"To move it, first remove it from sentence {label}, then apply it here."
@@ -225,7 +226,7 @@ def explain_once_per_answer(name: str, label: str) -> str:
 
 
 def check_reason_of_change(active: ActiveLabels, reason: str) -> None:
-    """Who has seen others' labels, or a sealed condition, says why she codes on. Raises ``WrongInput``."""
+    """Check that a person who has seen others' labels, or a sealed condition, gives a reason. Raises ``WrongInput``."""
     if active.has_seen_others and not reason:
         seen = "others' labels" if active.is_revealed or active.is_opened else "the condition"
         raise WrongInput(
@@ -235,7 +236,7 @@ def check_reason_of_change(active: ActiveLabels, reason: str) -> None:
 
 
 def check_range(range_id: UUID, *, coder_id: int, interview_id: int, identifier: str) -> None:
-    """A range is one code of one person on sentences of one interview. Raises ``WrongInput``. Costs a query."""
+    """Check that a range has one code of one person on sentences of one interview. Raises ``WrongInput``. Costs a query."""
     for other_coder_id, other_interview_id, other_identifier in queries.read_range(range_id):
         if other_coder_id != coder_id:
             raise WrongInput("This range belongs to another person. Send a new range id.", field="range")
@@ -267,7 +268,7 @@ def find_stored(model: type[Row], by: User, idempotency_key: UUID, *, on: Senten
 
 
 def check_same(stored: Stored, **expected: object) -> Stored:
-    """The row, when it is the one meant. Raises ``UsedForAnother``."""
+    """The row, if it has the same content. Raises ``UsedForAnother``."""
     if any(getattr(stored, name) != value for name, value in expected.items()):
         raise UsedForAnother(
             "This request has the same idempotency key as an earlier request. Reload the page and try again."
@@ -276,10 +277,10 @@ def check_same(stored: Stored, **expected: object) -> Stored:
 
 
 def insert_once(row: Row) -> bool:
-    """Insert a row, unless a unique constraint shows that another request was quicker; says whether it was inserted.
+    """Insert a row, unless a unique constraint shows that another request was faster; returns whether it was inserted.
 
-    One plain statement, on the path of every code: an insert by the ORM inside a savepoint takes a sixth of the time
-    that it takes to save a code (perf/saves.py).
+    This is one plain statement, because it runs for every code: an insert by the ORM inside a savepoint takes a sixth of the
+    time of saving a code (perf/saves.py).
     """
     statement, fields = _build_insert(type(row))
     values = [
@@ -300,7 +301,7 @@ Prepare = Callable[[object, BaseDatabaseWrapper], Any]
 
 @cache
 def _build_insert(model: type[Row]) -> tuple[str, list[tuple[str, Prepare | None]]]:
-    """The statement for a model, and the attributes that it takes; some are stored in another form."""
+    """The statement for a model, and its attributes, some of which are stored in another form."""
     fields = [field for field in model._meta.local_concrete_fields if not field.primary_key]
     columns, places = ", ".join(str(field.column) for field in fields), ", ".join(["%s"] * len(fields))
     # Names come from the models, values go in as parameters.
@@ -312,10 +313,10 @@ def _build_insert(model: type[Row]) -> tuple[str, list[tuple[str, Prepare | None
 
 
 def replace_once(row: Replaced, before_id: int | None, **changes: object) -> list[RowChange] | None:
-    """Insert a row, after ``changes`` to the one it supersedes; what its audit event says of them.
+    """Insert a row, after ``changes`` to the one it supersedes; returns what its audit event says about them.
 
-    ``None`` when another request was quicker; the changes are undone then. A row that another request withdrew in the
-    meantime stays as it is: it is not superseded, and no event may say that it was.
+    ``None`` if another request was faster; the changes are undone then. A row that another request withdrew in the meantime
+    stays as it is: it is not superseded, and no event may say that it was.
     """
     if before_id is None:
         return [row_made(row)] if insert_once(row) else None
@@ -333,7 +334,7 @@ def replace_once(row: Replaced, before_id: int | None, **changes: object) -> lis
 
 
 def find_winner(row: Row, **place: object) -> Row:
-    """The active row where another request was quicker; the constraints leave room for one."""
+    """The active row if another request was faster; the constraints allow only one."""
     rows = type(row).objects.filter(**place)
     winner = rows.filter(idempotency_key=row.idempotency_key).first() or rows.filter(withdrawn_at__isnull=True).first()
     if winner is None:
@@ -342,7 +343,7 @@ def find_winner(row: Row, **place: object) -> Row:
 
 
 def withdraw(row: Coding | Decision | Memo, *, reason: str = "") -> bool:
-    """Withdraw a row; ``False`` when it was withdrawn before."""
+    """Withdraw a row; ``False`` if it had already been withdrawn."""
     row.withdrawn_at = max(timezone.now(), row.created_at)
     changes: dict[str, object] = {} if isinstance(row, Memo) else {"withdrawal_reason": reason}
     active = type(row).objects.filter(pk=row.pk, withdrawn_at__isnull=True)
@@ -350,7 +351,8 @@ def withdraw(row: Coding | Decision | Memo, *, reason: str = "") -> bool:
 
 
 def withdraw_decision(pk: int, *, reason: str) -> list[RowChange]:
-    """Withdraw a decision as part of another act; what its audit event says of it, nothing if it was withdrawn before."""
+    """Withdraw a decision as part of another act; returns what the audit event says about it, empty if it was already
+    withdrawn."""
     changes = {"withdrawn_at": timezone.now(), "withdrawal_reason": reason}
     if not Decision.objects.active().filter(pk=pk).update(**changes):
         return []
@@ -358,5 +360,5 @@ def withdraw_decision(pk: int, *, reason: str) -> list[RowChange]:
 
 
 def choose_blinding(active: ActiveLabels) -> Blinding:
-    """What the person could see when she decided."""
+    """Blind or assisted, by what the person could see when she decided."""
     return Blinding.ASSISTED if active.has_seen_others else Blinding.BLIND

@@ -56,12 +56,12 @@ def add_coding(
 ) -> Coding:
     """Apply ``code`` to ``sentence``, or to the first sentence of its turn or interview. Returns the active row.
 
-    The same code with the same values is left as it is; with other values, or in another codebook version, the new row
-    supersedes the old. A "none applies" is withdrawn. Codings of one code applied to several sentences at once share
-    ``range_id``. A ``reason`` is required once others' labels were seen. Of families coded once per answer a second coding
-    with one code in a turn is refused; one that came there otherwise, by a boundary edit or a merge of codes, may be
-    changed. A code is applied to turns that its family is for. Raises ``WrongPlace``, ``WrongInput``, ``OncePerAnswer``,
-    ``NotOpen`` or ``UsedForAnother``.
+    If the same code with the same values exists, nothing changes; with other values, or in another codebook version, the new
+    row supersedes the old. A "none applies" is withdrawn. Codings of one code applied to several sentences at once share
+    ``range_id``. A ``reason`` is required once others' labels were seen. In families coded once per answer, a second coding
+    with the same code in a turn is refused; one that resulted from a boundary edit or a merge of codes may be changed. A code
+    can be applied only to turns that its family is for. Raises ``WrongPlace``, ``WrongInput``, ``OncePerAnswer``, ``NotOpen``
+    or ``UsedForAnother``.
     """
     return _apply(study, sentence, code, by, values, idempotency_key=idempotency_key, range_id=range_id, reason=reason)
 
@@ -70,10 +70,10 @@ def add_coding(
 def restore_coding(
     *, study: Study, coding: Coding, sentence: Sentence, by: User, idempotency_key: UUID, reason: str = ""
 ) -> Coding:
-    """Apply the code of an earlier coding of hers where it was, as it was: undo and redo. Returns the active row.
+    """Restore one of her earlier codings as it was and where it was, for undo and redo. Returns the active row.
 
-    What the codebook requires now, such as an enactment, may be missing in it: an answer that she never gave cannot be
-    made up. ``sentence`` is the one that was coded, or one that boundary edits made of it. Raises ``NotYours`` and what
+    Values that the codebook requires now, such as an enactment, may be missing, because an answer that she never gave cannot be
+    invented. ``sentence`` is the coded one, or one that boundary edits made from it. Raises ``NotYours`` and what
     ``add_coding`` raises.
     """
     checks.check_restorable(coding, queries.find_place(sentence, coding.code.family.unit), by)
@@ -114,10 +114,10 @@ def _apply(
     sentence = queries.find_place(sentence, code.family.unit)
     is_once = code.family.once_per_answer and code.family.unit == CodeFamily.Unit.SENTENCE
     if is_once:
-        # Before the sentence, as boundary edits do: two requests for one answer wait for each other.
+        # Locked before the sentence, as in boundary edits, so that two requests for one answer wait for each other.
         queries.hold_turn(sentence.turn_id)
     if code.identifier.startswith(MOVES) or is_feature(code.identifier, code.family.identifier):
-        # Only these have links, which go along with a change.
+        # Only these have links, which are kept when the coding changes.
         queries.hold_turns_of_links(sentence.pk, by.pk, code.identifier)
     if (stored := find_stored(Coding, by, idempotency_key, on=sentence)) is not None:
         return check_same(stored, sentence_id=sentence.pk, code_id=code.pk)
@@ -142,7 +142,7 @@ def _apply(
 def withdraw_coding(*, study: Study, coding: Coding, by: User, reason: str = "") -> None:
     """Withdraw a coding; its row stays. Withdrawing the last one withdraws the decision "nothing more here" too.
 
-    A coding that was withdrawn before is left as it is. Raises ``WrongPlace``, ``WrongInput``, ``NotOpen`` or
+    A coding that has already been withdrawn is left as it is. Raises ``WrongPlace``, ``WrongInput``, ``NotOpen`` or
     ``NotYours``.
     """
     checks.check_place(study, coding.sentence)
@@ -214,7 +214,7 @@ def _store(
         return find_winner(coding, sentence=coding.sentence, code=coding.code, coder=coding.coder)
     replaced = before if len(rows) > 1 else None
     source = replaced or restored
-    # Only where there was a coding before: a key that applies a code costs no query for links.
+    # Only if there was a coding before, so that a key that applies a code costs no query for links.
     if source is not None:
         rows += carry_links([(source.pk, coding)], at=coding.created_at)
     details: dict[str, object] = {
@@ -249,7 +249,7 @@ def _store(
 
 
 def _list_states(coding: Coding) -> dict[str, object]:
-    """The values of a coding, for its audit event: states and whole numbers, never words that somebody typed."""
+    """The values of a coding for its audit event: states and whole numbers, never typed words."""
     states: dict[str, object] = {**CodingValues.from_coding(coding).list_states()}
     if coding.quote_start is not None:
         states["quote"] = [coding.quote_start, coding.quote_end]
@@ -262,7 +262,7 @@ def _list_states(coding: Coding) -> dict[str, object]:
 
 @transaction.atomic
 def decide_sentence(*, study: Study, sentence: Sentence, by: User, idempotency_key: UUID) -> Decision:
-    """Store that ``by`` has read the sentence and has nothing more to code here: none applies if it has no code.
+    """Store that ``by`` has read the sentence and has nothing more to code here; if it has no code, none applies.
 
     An active decision is left as it is. Raises ``WrongPlace``, ``NotOpen`` or ``UsedForAnother``.
     """
@@ -296,7 +296,7 @@ def decide_sentence(*, study: Study, sentence: Sentence, by: User, idempotency_k
 
 @transaction.atomic
 def reopen_sentence(*, study: Study, decision: Decision, by: User, reason: str = "") -> None:
-    """Take back "nothing more here". Codings stay. Raises ``WrongPlace``, ``WrongInput``, ``NotOpen`` or ``NotYours``."""
+    """Withdraw "nothing more here". Codings stay. Raises ``WrongPlace``, ``WrongInput``, ``NotOpen`` or ``NotYours``."""
     checks.check_place(study, decision.sentence)
     if decision.coder_id != by.pk:
         raise NotYours("This decision belongs to another person. You can take back only your own decisions.")
@@ -327,8 +327,8 @@ def reopen_sentence(*, study: Study, decision: Decision, by: User, reason: str =
 def reveal_suggestions(*, study: Study, sentence: Sentence, by: User) -> Reveal:
     """Store when ``by`` first sees the machines' suggestions for a sentence; what she codes there later is "assisted".
 
-    A turn of the interviewer is decided as ``coding/next_sentence.py`` says. Raises ``NotDecided`` before her own decision. Once
-    seen stays seen: a decision taken back later changes nothing. Reads sentence.turn.interview.study.
+    ``coding/next_sentence.py`` defines when a turn of the interviewer is decided. Raises ``NotDecided`` before her own
+    decision. Suggestions stay revealed, even if she withdraws the decision later. Reads sentence.turn.interview.study.
     """
     checks.check_place(study, sentence)
     active = queries.read_active_labels(sentence.pk, by.pk)
@@ -356,9 +356,9 @@ def reveal_suggestions(*, study: Study, sentence: Sentence, by: User) -> Reveal:
 
 @transaction.atomic
 def open_stage(*, study: Study, turn: Turn, by: User) -> StageOpening:
-    """Store when ``by`` first opened the reasoning in ``turn``; the first opening stays the one that counts.
+    """Store when ``by`` first opened the reasoning in ``turn``; only the first opening counts.
 
-    Raises ``WrongPlace`` if the turn is of another study or is no reasoning.
+    Raises ``WrongPlace`` if the turn is in another study or is not reasoning.
     """
     if turn.interview.study_id != study.pk:
         raise WrongPlace("This turn is not in this study.")
@@ -387,11 +387,11 @@ def write_memo(
     idempotency_key: UUID,
     kind: str = "",
 ) -> Memo:
-    """Write the one memo ``by`` keeps on a sentence, or on the interview; an empty text withdraws it.
+    """Write the one memo of ``by`` on a sentence or interview; an empty text withdraws it.
 
-    The earlier text stays as a superseded row; without a ``kind`` the memo keeps the one it had. Open also where coding
-    is closed, unless the interview's consent says so: then a memo can only be withdrawn. Raises ``WrongPlace``,
-    ``WrongInput``, ``NotOpen`` or ``UsedForAnother``.
+    The earlier text stays as a superseded row; without a ``kind`` the memo keeps its kind. Memos can be written even if coding
+    is closed, unless consent to coding is refused: then a memo can only be withdrawn. Raises ``WrongPlace``, ``WrongInput``,
+    ``NotOpen`` or ``UsedForAnother``.
     """
     text = check_text(text, field="text", max_length=MAX_TEXT)
     if kind and kind not in Memo.Kind.values:
@@ -427,7 +427,7 @@ def write_memo(
 
 
 def _store_memo(memo: Memo, *, before: Memo | None) -> Memo:
-    """Insert ``memo`` in the place of the one it supersedes."""
+    """Insert ``memo``, which replaces the one it supersedes."""
     ended = max(memo.created_at, before.created_at) if before else None
     rows = replace_once(memo, before.pk if before else None, withdrawn_at=ended)
     if rows is None:

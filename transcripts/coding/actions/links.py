@@ -1,7 +1,7 @@
-"""Saying what a move acts on, what an entry of a feature rests on, and what a Revise changes.
+"""Links: what a move acts on, what an entry of a feature rests on, and what a Revise revises.
 
-Links go along with their codings: when these are superseded, restored, migrated, or the boundaries of their sentences moved. Links
-are never edited. The old row is withdrawn, and the coding that takes the place gets one like it.
+Links are kept with their codings when these are superseded, restored or migrated, or the boundaries of their sentences are
+edited. Links are never edited: the old row is withdrawn, and the new coding gets an equal one.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from transcripts.corpus.queries import explain_retired
 from transcripts.refusals import WrongInput
 from transcripts.studies.models import Study
 
-# Moves are told by the beginning of their identifiers, features by the rule of the codebook.
+# Moves are recognised by the beginning of their identifiers, features by the rule of the codebook.
 MOVES = "move."
 REVISE = "move.revise"
 
@@ -46,18 +46,18 @@ End = tuple[str, str | int | None]
 
 
 def carry_links(pairs: Iterable[tuple[int, Coding]], *, at: datetime) -> list[RowChange]:
-    """Give each new coding the links of the coding that it replaces; what the audit event says of them.
+    """Give each new coding the links of the coding that it replaces; returns what the audit event says about them.
 
-    ``pairs`` hold the id of a replaced coding and the new one; one coding may be replaced by several, and several by one. A
-    new coding that is itself withdrawn (the history that a boundary edit keeps) gets the links as they were then. Ends on
-    retired sentences move to the sentences that took their place. Three statements for the usual case.
+    ``pairs`` have the id of a replaced coding and the new one; one coding may be replaced by several, and several by one. A new
+    coding that is itself withdrawn (history that a boundary edit keeps) gets the links as they were then. Link ends on retired
+    sentences move to the sentences that replaced them. Three statements in the usual case.
     """
     targets: dict[int, list[Coding]] = defaultdict(list)
     for old_id, new in pairs:
         targets[old_id].append(new)
     if not targets:
         return []
-    # Those that stood as long as their codings did, or stand.
+    # Links that were active as long as their codings, or still are.
     stood = Q(withdrawn_at__isnull=True) | Q(withdrawn_at__gte=F("coding__withdrawn_at"))
     links = list(read_links(Q(coding__in=list(targets)) & stood))
     if not links:
@@ -69,15 +69,15 @@ def carry_links(pairs: Iterable[tuple[int, Coding]], *, at: datetime) -> list[Ro
 
 
 def move_ends(retired: Collection[int], *, at: datetime) -> list[RowChange]:
-    """Move what rests on retired sentences to those that took their place, for every coder; what the audit event says."""
-    # Those of codings that were removed are moved when these are restored.
+    """Move link ends on retired sentences to those that replaced them, for every coder; returns what the audit event says."""
+    # Links of removed codings are moved when these are restored.
     stands = Q(withdrawn_at__isnull=True, coding__withdrawn_at__isnull=True)
     links = list(read_links(stands & Q(sentence__in=list(retired))))
     return _store(links, [_copy(link, link.coding, at=at) for link in links], at=at)
 
 
 def recode_ends(pairs: Sequence[tuple[Link, Code]], *, at: datetime) -> list[RowChange]:
-    """Have links name other codes; what the audit event says of it."""
+    """Make links name other codes; returns what the audit event says about it."""
     made = []
     for link, code in pairs:
         copy = _copy(link, link.coding, at=at)
@@ -87,18 +87,18 @@ def recode_ends(pairs: Sequence[tuple[Link, Code]], *, at: datetime) -> list[Row
 
 
 def make_recoded_key(link: Link, code: Code) -> UUID:
-    """Under which key ``recode_ends`` stores what it makes of a link, so that it can be found again."""
+    """The key under which ``recode_ends`` stores the new row of a link, so that it can be found again."""
     return uuid5(link.idempotency_key, f"code {code.pk}")
 
 
 def read_links(where: Q) -> QuerySet[Link]:
-    """Links, held until the end of the transaction, with their codings, codes and sentences; in the order of storing."""
+    """Links, locked until the end of the transaction, with their codings, codes and sentences; in the order of storing."""
     links = Link.objects.filter(where).select_related("coding", "code", "sentence").order_by("pk")
     return links.select_for_update(of=("self",), no_key=True)
 
 
 def _is_past(link: Link, new: Coding) -> bool:
-    """A link that was withdrawn belongs to history: only a coding that is history as well gets it."""
+    """Whether a link is withdrawn: only a new coding that is withdrawn as well gets it."""
     return link.withdrawn_at is not None and new.withdrawn_at is None
 
 
@@ -129,12 +129,12 @@ def _find_end(link: Link) -> tuple[Sentence | None, Extent | None]:
 
 
 def name_end(link: Link) -> End:
-    """What makes two links of one coding the same: their kind, and the code or sentence that they name."""
+    """The identity of a link within a coding: its kind, and the code or sentence that it names."""
     return link.kind, link.code.identifier if link.code else link.sentence_id
 
 
 def _store(old: Sequence[Link], made: Sequence[Link], *, at: datetime) -> list[RowChange]:
-    """Withdraw the old links and insert the new, each end of a coding once: quotes in one sentence become one."""
+    """Withdraw the old links and insert the new ones, each end of a coding once: quotes in one sentence are joined."""
     rows: list[RowChange] = []
     for link in old:
         link.withdrawn_at = max(at, link.created_at)
@@ -154,7 +154,7 @@ def _store(old: Sequence[Link], made: Sequence[Link], *, at: datetime) -> list[R
 
 
 def _widen(link: Link, other: Link) -> None:
-    """One quote that contains both; none where either is of the whole sentence."""
+    """One quote that covers both; none if either is of the whole sentence."""
     if None in {link.quote_start, other.quote_start} or link.sentence is None:
         link.quote_start = link.quote_end = None
         return
@@ -183,11 +183,11 @@ def add_link(
     sentence: Sentence | None = None,
     quote: Extent | None = None,
 ) -> Link:
-    """Link a coding of hers to a feature (``code``), or to an earlier ``sentence`` or a ``quote`` in it. Returns the standing row.
+    """Link one of her codings to a feature (``code``), or to an earlier ``sentence`` or a ``quote`` in it. Returns the row.
 
-    ``quote`` counts code points of the turn's text. A coding that was superseded meanwhile hands the link on to what took its
-    place. The same link again is left as it is; another quote in the same sentence replaces the first. Its blinding says what she
-    could see when she made it. Raises ``WrongInput``, ``WrongPlace``, ``NotOpen`` or ``UsedForAnother``.
+    ``quote`` counts code points of the turn's text. If the coding has been superseded in the meantime, the link goes to the
+    coding that replaced it. Repeating a link changes nothing; another quote in the same sentence replaces the first. Its
+    blinding says what she could see when she made it. Raises ``WrongInput``, ``WrongPlace``, ``NotOpen`` or ``UsedForAnother``.
     """
     checks.check_place(study, coding.sentence)
     if coding.coder_id != by.pk:
@@ -256,9 +256,9 @@ def add_link(
 
 @transaction.atomic
 def withdraw_link(*, study: Study, link: Link, by: User) -> None:
-    """Withdraw a link; its row stays. One that was withdrawn before is left as it is.
+    """Withdraw a link; its row stays. A link that has already been withdrawn is left as it is.
 
-    Raises ``WrongInput`` where it is another person's, ``WrongPlace`` or ``NotOpen``.
+    Raises ``WrongInput`` if it is another person's, ``WrongPlace`` or ``NotOpen``.
     """
     checks.check_place(study, link.coding.sentence)
     if link.coder_id != by.pk:
@@ -282,7 +282,7 @@ def withdraw_link(*, study: Study, link: Link, by: User) -> None:
 
 
 def find_link(coding: Coding, kind: str, *, code: Code | None = None, sentence_id: int | None = None) -> Link | None:
-    """The standing link of a coding, or of what took its place, to a code of any version or to a sentence."""
+    """The active link of a coding, or of the coding that replaced it, to a code of any version or to a sentence."""
     coding = _follow(coding)
     links = Link.objects.filter(coding=coding, kind=kind, withdrawn_at__isnull=True)
     end = Q(code__identifier=code.identifier) if code else Q(sentence=sentence_id)
@@ -290,7 +290,7 @@ def find_link(coding: Coding, kind: str, *, code: Code | None = None, sentence_i
 
 
 def _follow(coding: Coding) -> Coding:
-    """The coding that took the place of one that was changed. Raises ``WrongPlace`` where there is none."""
+    """The coding that replaced a changed one. Raises ``WrongPlace`` if there is none."""
     related = Coding.objects.select_related("code__family", "sentence__turn__interview")
     while coding.withdrawn_at is not None and coding.superseded_by_id is not None:
         coding = related.get(pk=coding.superseded_by_id)
@@ -302,7 +302,7 @@ def _follow(coding: Coding) -> Coding:
 
 
 def _hold(coding: Coding) -> Coding:
-    """The standing coding, held: who changes it meanwhile waits, and then hands its links on."""
+    """The active coding, locked: a concurrent change waits, and then takes over its links."""
     while True:
         if connection.features.has_select_for_update:
             Coding.objects.select_for_update(no_key=True).get(pk=coding.pk)
@@ -341,7 +341,8 @@ def _check_feature(study: Study, code: Code) -> None:
 
 
 def _check_sentence(study: Study, coding: Coding, sentence: Sentence, by: User) -> None:
-    """The sentence is said before or in the turn of the coding, in its thread or in the beginning that this hangs on."""
+    """Check that the sentence is in or before the turn of the coding, in its thread or in the beginning from which this
+    continues."""
     turn = sentence.turn
     if turn.interview.study_id != study.pk:
         raise WrongInput("This sentence is not part of this study.", field="target")
@@ -364,7 +365,8 @@ def _check_sentence(study: Study, coding: Coding, sentence: Sentence, by: User) 
 
 
 def _find_beginnings(interview: Interview, position: int) -> dict[int, int]:
-    """Up to which turn a thread and those that it hangs on count as said before; a sub-agent was told all it knows."""
+    """For a thread and those from which it continues, the last turn that counts as said before; a sub-agent received all it
+    knows."""
     until = {interview.pk: position}
     interview = Interview.objects.select_related("hangs_on").get(pk=interview.pk)
     while interview.hangs_on is not None and interview.relation != Relation.SUBAGENT:

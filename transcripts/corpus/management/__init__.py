@@ -1,4 +1,4 @@
-"""The interviews that a command names."""
+"""Arguments of commands that name interviews."""
 
 from __future__ import annotations
 

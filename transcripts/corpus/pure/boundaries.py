@@ -1,4 +1,4 @@
-"""Boundary edits: where a sentence may be split, and what becomes of quotes when sentences are split or merged.
+"""Boundary edits: where a sentence may be split, and what happens to quotes when sentences are split or merged.
 
 Everything counts code points of the turn's text.
 """
@@ -12,7 +12,7 @@ from typing import NamedTuple
 MAX_SUFFIX_LENGTH = 20
 
 _ZERO_WIDTH_JOINER = "\u200d"
-# What belongs to the character before it, in addition to the marks: joiners, skin tones, half-width voicing, tags of flags.
+# Signs that belong to the character before them, besides marks: joiners, skin tones, half-width voicing, tags of flags.
 _EXTENDING = frozenset("\u200c\u200d\uff9e\uff9f") | {chr(point) for point in range(0x1F3FB, 0x1F400)}
 _TAGS = range(0xE0020, 0xE0080)
 # Arabic and Syriac signs that are drawn around what follows them.
@@ -23,7 +23,7 @@ _UNSEEN = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs", "Mn", "Me", "Mc"})
 
 
 class BoundaryEditRefused(Exception):
-    """A sentence for the person who asked: why this boundary edit is not possible."""
+    """This boundary edit is not possible; the message says why."""
 
 
 class Extent(NamedTuple):
@@ -49,15 +49,15 @@ def split_extent(text: str, whole: Extent, at: int) -> tuple[Extent, Extent]:
 
 
 def is_visible(text: str) -> bool:
-    """Whether anything in ``text`` can be read: more than white space, joiners and marks."""
+    """Whether ``text`` has visible content: more than white space, joiners and marks."""
     return any(unicodedata.category(character) not in _UNSEEN for character in text)
 
 
 def is_inside_character(text: str, at: int) -> bool:
-    """Whether ``text[at]`` belongs to the same character, as people see characters, as ``text[at - 1]``.
+    """Whether ``text[at]`` belongs to the same visible character as ``text[at - 1]``.
 
-    The rules of Unicode's Standard Annex 29 for extended grapheme clusters, on the safe side where they ask what is an
-    emoji: nothing is split next to a joiner.
+    These are the rules of Unicode's Standard Annex 29 for extended grapheme clusters. Where they depend on what is an emoji,
+    this is cautious: nothing is split next to a joiner.
     """
     before, after = text[at - 1 : at], text[at : at + 1]
     if not before or not after:
@@ -97,7 +97,7 @@ def _syllable_kind(character: str) -> str:
 
 
 def _is_inside_flag(text: str, at: int) -> bool:
-    """Whether two letters of a flag would be parted: letters pair up from where their row begins."""
+    """Whether two letters of a flag would be separated: letters are paired from the beginning of their sequence."""
     if ord(text[at]) not in _REGIONAL:
         return False
     begin = at
@@ -114,7 +114,7 @@ def _trim(text: str, start: int, end: int) -> Extent:
 def name_pieces(suffix: str, taken: Collection[str]) -> tuple[str, str]:
     """The suffixes of the two pieces of a sentence: 14 gives 14a and 14b, 14a gives 14aa and 14ab.
 
-    Those in ``taken`` are skipped. Raises ``BoundaryEditRefused`` when they would grow too long to be read.
+    Those in ``taken`` are skipped. Raises ``BoundaryEditRefused`` if they would be too long to read.
     """
     letters = "abcdefghijklmnopqrstuvwxyz"
     free = [suffix + letter for letter in letters if suffix + letter not in taken]
@@ -127,15 +127,15 @@ def name_pieces(suffix: str, taken: Collection[str]) -> tuple[str, str]:
 
 
 def share_quote(quote: Extent, piece: Extent) -> Extent | None:
-    """The part of a quote that lies in a piece of its sentence; ``None`` if none does."""
+    """The part of a quote that is in a piece of its sentence; ``None`` if there is none."""
     start, end = max(quote.start, piece.start), min(quote.end, piece.end)
     return Extent(start, end) if start < end else None
 
 
 def merge_quotes(quotes: Iterable[Extent], gap: Extent) -> Extent | None:
-    """One quote for the quotes on both sides of a removed boundary: ``None`` (the whole) unless they touch.
+    """Join the quotes on both sides of a removed boundary: ``None`` (the whole sentence) unless they touch.
 
-    ``gap`` is what lay between the two sentences; quotes touch if only the gap separates them.
+    ``gap`` is the text between the two sentences; quotes touch if only the gap separates them.
     """
     ordered = sorted(quotes)
     whole = ordered[0]

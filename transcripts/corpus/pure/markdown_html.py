@@ -1,4 +1,4 @@
-"""Markdown inside a paragraph, and a turn's sentences as HTML in which it shows, with every character of the text in its place."""
+"""Markdown inside a paragraph, and a turn's sentences as formatted HTML that keeps every character of the text in its place."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SIGN = re.compile(r"[*_`~\\\[\]<]")
 _RUN = re.compile(r"\*+|_+|~+|`+")
 _ESCAPE = re.compile(r"\\[!-/:-@\[-`{-~]")
 _ANGLE = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*>")
-# Possessive throughout: a text of nothing but brackets and spaces takes no quadratic time.
+# All quantifiers are possessive, so that a text of only brackets and spaces does not take quadratic time.
 _CHARACTER = r"[^\s()\\]|\\."
 _TITLE = r"\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.)*+'"
 _DESTINATION = re.compile(
@@ -49,8 +49,8 @@ _PIPE = re.compile(r"(?<!\\)\|")
 
 _NUMBER = re.compile(r"(?:\d{1,3}[.)]|\((?:[A-Za-z]|\d{1,2}|[ivx]{2,4})\)\.?|(?:[A-Za-z]|[ivx]{2,4})\)\.?)\Z")
 
-# What models write most: words in one or two stars with nothing else in them and nothing but words or a bracket before.
-# It takes a fifth of the time of the rules for everything, which find the same.
+# The most frequent case: plain words in one or two stars, after only words or a bracket.
+# It takes a fifth of the time of the general rules, which find the same.
 _PLAIN = r"[^*_`~\\\[<]"
 _STARRED = rf"(?<![^\s(])(\*\*?)(?=\w)({_PLAIN}*+)(?<=[\w.,:;!?)])\1(?=[\s.,:;!?)]|\Z)"
 _IS_SIMPLE = re.compile(rf"(?:{_PLAIN}++|{_STARRED})*+")
@@ -69,7 +69,7 @@ class _Run:
     length: int
 
     def may_open(self, closer: _Run) -> bool:
-        """Whether this run can be the beginning of what ``closer`` ends."""
+        """Whether this run can open the emphasis that ``closer`` closes."""
         if not self.opens or self.sign != closer.sign:
             return False
         if not (self.closes or closer.opens) or self.sign == "~":
@@ -88,13 +88,13 @@ class _Bracket:
 
 
 def find_inline(text: str) -> list[Span]:
-    """The styled stretches of one block of Markdown, in no order; none is empty, they nest and never cross.
+    """The styled stretches of one block of Markdown, unordered; none is empty, and they nest without crossing.
 
-    What is "syntax" stands for the style of its neighbours and is nothing to read. markdown-it-py reads the blocks of a turn
-    (``markdown_lines``), but its inline tokens do not say where they are in the text, and the desk counts characters. So the
-    rules of CommonMark for emphasis, code spans, inline links, images, links in angle brackets and backslashes are here once
-    more, with those of GitHub for ``~~struck out~~``. Not read, and left as it is: raw HTML, entities, links by reference, bare
-    addresses.
+    Stretches of "syntax" are the signs that set the style of their neighbours, not text to read. markdown-it-py reads the
+    blocks of a turn (``markdown_lines``), but its inline tokens do not say where they are in the text, and the desk counts
+    characters. So this module implements CommonMark's rules for emphasis, code spans, inline links, images, links in angle
+    brackets and backslashes, and GitHub's for ``~~struck out~~``. Raw HTML, entities, links by reference and bare addresses
+    stay unchanged.
     """
     reading = _Reading(text)
     at = 0
@@ -105,7 +105,7 @@ def find_inline(text: str) -> list[Span]:
 
 
 class _Reading:
-    """What was found so far in one text."""
+    """The state of parsing one text."""
 
     def __init__(self, text: str) -> None:
         self.spans: list[Span] = []
@@ -115,7 +115,7 @@ class _Reading:
         self._ticks: dict[int, list[int]] | None = None
 
     def take(self, start: int) -> int:
-        """Note what begins with the sign at ``start`` and return where to read on."""
+        """Record what begins with the sign at ``start``, and return where to continue."""
         text, sign = self._text, self._text[start]
         if sign == "[":
             begin = start - 1 if start and text[start - 1] == "!" and not self._is_escaped(start - 1) else start
@@ -141,13 +141,13 @@ class _Reading:
         return bool(self.spans) and self.spans[-1] == (place - 1, place, SYNTAX)
 
     def _wrap(self, before: tuple[int, int], style: str, after: tuple[int, int]) -> None:
-        """Style what lies between two pieces of syntax."""
+        """Style the text between two pieces of syntax."""
         self.spans += [(*before, SYNTAX), (*after, SYNTAX)]
         if before[1] < after[0]:
             self.spans.append((before[1], after[0], style))
 
     def _take_code(self, start: int, end: int) -> int:
-        """A code span ends at the next row of as many backticks. One space at both its ends is syntax."""
+        """A code span ends at the next run of the same number of backticks. One space at both its ends is syntax."""
         if self._ticks is None:
             self._ticks = defaultdict(list)
             for row in re.finditer("`+", self._text):
@@ -192,7 +192,7 @@ class _Reading:
         self.spans.append((*address.span(), ADDRESS))
         self.pair_runs(bracket.runs)
         if not is_image:
-            # A link holds no other link. Brackets before one that is known to begin none are known to begin none.
+            # A link contains no other link. If a bracket cannot begin a link, the brackets before it cannot either.
             for outer in reversed(self._brackets):
                 if outer.end - outer.start == 1:
                     if not outer.is_active:
@@ -201,9 +201,9 @@ class _Reading:
         return address.end()
 
     def pair_runs(self, bottom: int) -> None:
-        """Turn the runs from ``bottom`` on into emphasis, as far as they pair; the others stay text."""
+        """Turn the runs from ``bottom`` on into emphasis if they pair; the others stay text."""
         runs = self._runs
-        # Below these places no run can open what a closer of this kind ends.
+        # Below these places no run can open emphasis that a closer of this kind closes.
         floors: dict[tuple[str, bool, int], int] = {}
         place = bottom
         while place < len(runs):
@@ -247,7 +247,7 @@ def _is_punctuation(character: str) -> bool:
 
 
 def has_markdown(text: str) -> bool:
-    """Whether `write_units` may have anything to do but to escape: a cheap look at a turn."""
+    """Whether a turn may have Markdown, so that `write_units` has to do more than escape it; a cheap check."""
     # A tenth of the time that the regular expression takes.
     return any(sign in text for sign in "|*_`~\\[<")
 
@@ -255,12 +255,12 @@ def has_markdown(text: str) -> bool:
 def write_units(text: str, units: Sequence[Unit], *, stand_alone: bool = True) -> list[str]:
     """Each unit of ``text``, a turn, as HTML.
 
-    The text of what is written (``textContent`` in a browser) is the unit to the character, because codings, quotes and
-    boundary edits count characters. Signs such as ``**`` are in ``<span class="syntax">``, which the style sheet hides or shows.
-    Nothing that is written here acts: no link, no image, no HTML of the text.
+    Its ``textContent`` in a browser is exactly the unit, because codings, quotes and boundary edits count characters. Signs
+    such as ``**`` are in ``<span class="syntax">``, which the style sheet hides or shows. The HTML is inert: it has no links,
+    no images and no HTML from the text.
 
-    Emphasis may reach over several sentences of a paragraph or a list item; it is closed and opened again between them.
-    Lines of code stay as they are. Where each unit stands alone, one of nothing but signs shows them.
+    Emphasis may span several sentences of a paragraph or list item; it is closed and opened again between them. Lines of code
+    stay as they are. A separate unit that consists only of signs shows them.
     """
     written: list[str] = []
     for block in _group(text, units):
@@ -275,7 +275,7 @@ def write_units(text: str, units: Sequence[Unit], *, stand_alone: bool = True) -
 
 
 def write_passage(text: str, start: int, end: int) -> tuple[str, str, str]:
-    """A stretch of a turn as HTML, with what is before and after it; line breaks as ``<br>``."""
+    """A stretch of a turn as HTML, with the text before and after it; line breaks as ``<br>``."""
     parts = ["", "", ""]
     edges = [0, start, end, len(text)]
     if has_markdown(text):
@@ -303,9 +303,9 @@ def _break_lines(html: str) -> str:
 
 
 def read_marker(text: str, start: int, end: int) -> str | None:
-    """What precedes a sentence of a list in ``text[start:end]``, the gap after the sentence before it.
+    """The marker of a list in ``text[start:end]``, the gap before a sentence of the list.
 
-    Its number or letter; nothing for a bullet; None where there is no marker, because an item goes on.
+    Its number or letter; empty for a bullet; None if there is no marker, because an item continues.
     """
     marker = text[start:end].rpartition("\n")[2].strip()
     if not marker:
@@ -315,7 +315,7 @@ def read_marker(text: str, start: int, end: int) -> str | None:
 
 
 def _group(text: str, units: Sequence[Unit]) -> Iterator[list[Unit]]:
-    """The units block by block: sentences of one paragraph or item together, everything else alone."""
+    """Group the units by block: sentences of one paragraph or item together, everything else alone."""
     block: list[Unit] = []
     for unit in units:
         if block:
@@ -345,8 +345,8 @@ def _write_starred(found: re.Match[str]) -> str:
 
 
 def _write_pieces(text: str, pieces: Sequence[tuple[int, int]], *, stand_alone: bool = True) -> list[str]:
-    """Pieces of one block of Markdown, in order. What begins in one and ends in another is closed and opened again."""
-    # At one place what ends comes before what begins, inner before outer where it ends, outer before inner where it begins.
+    """Write pieces of one block of Markdown, in order. A style that extends over several is closed and opened again."""
+    # At one place, ends come before beginnings: inner ends before outer ones, outer beginnings before inner ones.
     events = [
         event for start, end, style in find_inline(text) for event in ((start, 1, -end, style), (end, 0, -start, style))
     ]
@@ -373,13 +373,13 @@ def _write_pieces(text: str, pieces: Sequence[tuple[int, int]], *, stand_alone: 
             parts.append(escape(text[at:end]))
             has_words = has_words or styles[-1:] != [SYNTAX]
         parts += [TAGS[style][1] for style in reversed(styles)]
-        # Where only signs are left, they are what there is to read.
+        # If only signs are left, they are shown as text.
         written.append("".join(parts) if has_words or not stand_alone else escape(text[start:end]))
     return written
 
 
 def _follow(event: tuple[int, int, int, str], styles: list[str]) -> None:
-    """Keep count of the styles that are open, outermost first."""
+    """Keep track of the open styles, outermost first."""
     if event[1]:
         styles.append(event[3])
     else:
@@ -387,10 +387,10 @@ def _follow(event: tuple[int, int, int, str], styles: list[str]) -> None:
 
 
 def _write_row(text: str, *, is_head: bool) -> str:
-    """A row of a table: its cells, and between them what parts them."""
+    """Write a row of a table: its cells, and the separators between them."""
     edges = [0, *(edge for pipe in _PIPE.finditer(text) for edge in pipe.span()), len(text)]
     cells = [_strip(text, start, end) for start, end in zip(edges[::2], edges[1::2], strict=True)]
-    # What is before the first pipe and after the last is a cell only where something is written there.
+    # The text before the first pipe and after the last is a cell only if it is not blank.
     cells = [cell for place, cell in enumerate(cells) if cell[0] < cell[1] or 0 < place < len(cells) - 1]
     if len(cells) < 2 or all(start == end for start, end in cells):
         return escape(text)
@@ -410,7 +410,7 @@ def _write_row(text: str, *, is_head: bool) -> str:
 
 
 def _strip(text: str, start: int, end: int) -> tuple[int, int]:
-    """A stretch without the white space at its ends; an empty one lies at its end."""
+    """A stretch without white space at its ends; an empty one is placed at its end."""
     content = text[start:end]
     stop = start + len(content.rstrip())
     return (stop - len(content.strip()), stop) if content.strip() else (end, end)

@@ -1,11 +1,11 @@
-"""The block stage of segmentation: which lines a text has, of what kind, where each begins after its markers, and counts of them.
+"""The block stage of segmentation: the lines of a text, their kinds, where each begins after its markers, and counts.
 
 Markdown (CommonMark and tables, by markdown-it-py) decides what is a heading, a list item, a row, code. Raw HTML
 blocks are off: models write ``<think>`` or ``<p>`` at the start of a line, and the words after it are to be coded.
 A line break is ``\\r\\n``, ``\\n`` or ``\\r``, nothing else. Offsets count code points of the exact text.
 
 The counts describe interviews, as in Tables A2 and A3 of "From Bias Mitigation to Bias Negotiation" (2026). The paper names the
-measures and leaves their rules open. Ours:
+measures but does not define them. Our definitions:
 
 - a question is a turn of the interviewer, whatever it says;
 - a word is a longest run of characters without white space, after Markdown markers are removed: those that segmentation
@@ -31,7 +31,7 @@ from markdown_it.token import Token
 
 
 class Kind(StrEnum):
-    """What a unit of text is."""
+    """The kind of a unit of text."""
 
     PROSE = "prose"
     HEADING = "heading"
@@ -50,12 +50,12 @@ class Span(NamedTuple):
 
 
 Bounds = tuple[int, int]
-"""Where a line begins and where its line break does."""
+"""Where a line begins and where its line break begins."""
 
 _LINE_BREAK = re.compile(r"\r\n|\n|\r")
 
 # Markers that people and chat pages write and Markdown does not know, and numbers of up to two digits where Markdown
-# wants a list to start with 1. Longer numbers ("1984. A year.") and letters with a full stop ("A. Smith") are
+# requires a list to start with 1. Longer numbers ("1984. A year.") and letters with a full stop ("A. Smith") are
 # more often text.
 _PLAIN_MARKER = re.compile(
     r"[•‣⁃◦▪●○■□∙]\s*"
@@ -78,7 +78,7 @@ _FENCE = re.compile(r"[ \t]*(?:`{3,}|~{3,})")
 _SENTENCE_END = re.compile(r"[.!?:;…。！？]['\"”’)\]*_]*\s*\Z")
 _HEADING_END = re.compile(r"[ \t]#+[ \t]*\Z")
 
-# How a line of words may begin so that no block rule of Markdown can take it for anything else.
+# Beginnings of a line that no block rule of Markdown can take for anything other than words.
 _WORDS = r"(?:[*_]{1,3}[^\s*_]|`{1,2}[^`]|[^\s`~>#+=|\[\-*_\d]|\d(?!\d{0,8}[.)](?:\s|\Z)))"
 _SIMPLE_LINE = re.compile(
     rf"(?P<blank>[ \t]*\Z)"
@@ -90,7 +90,7 @@ _SIMPLE_LINE = re.compile(
 
 
 def find_lines(text: str) -> list[Span]:
-    """Content lines of ``text`` in order, without white space around them, none empty."""
+    """The non-empty content lines of ``text`` in order, without white space around them."""
     source = _LINE_BREAK.sub("\n", text) if "\r" in text else text
     bounds = find_bounds(text)
     lines = read_simple_lines(source, bounds)
@@ -126,10 +126,10 @@ def strip_plain_markers(text: str, line: Span) -> Span:
 
 
 def read_simple_lines(source: str, bounds: list[Bounds]) -> list[Span] | None:
-    """The same lines as `read_markdown_lines` without its parser, or None where that cannot be promised.
+    """The same lines as `read_markdown_lines` without its parser, or None if that is not certain.
 
-    It can where every line shows by itself what it is: words without indentation, list items and headings indented
-    by at most three spaces (so that nothing is code), rules that cannot underline a heading, and no ``|``.
+    It is certain if every line is unambiguous: words without indentation, list items and headings indented by at most three
+    spaces (so that nothing is code), rules that cannot underline a heading, and no ``|``.
     """
     if "|" in source:
         return None
@@ -160,7 +160,7 @@ def _cut_heading(content: str, offset: int, begin: int) -> Span:
 def read_markdown_lines(source: str, bounds: list[Bounds]) -> list[Span]:
     """Content lines as CommonMark sees them; ``source`` is the text with ``\\n`` for every line break.
 
-    A line that no block of Markdown claims (a link reference definition, what is nested too deeply) is "other".
+    A line that no block of Markdown claims (a link reference definition, or text nested too deeply) is "other".
     """
     reading = _MarkdownReading(source.split("\n"), bounds)
     tokens: list[Token] = []
@@ -178,8 +178,8 @@ def _load_parser() -> MarkdownIt:
 
 
 class _MarkdownReading:
-    """Lines gathered from block tokens, by line number. Containers come before what they hold, so the markers of
-    a line are known, outermost first, when its leaf block is taken."""
+    """Collects lines from block tokens, by line number. Containers come before their contents, so the markers of a line are known,
+    outermost first, when its leaf block is read."""
 
     def __init__(self, contents: list[str], bounds: list[Bounds]) -> None:
         self.lines: dict[int, Span] = {}
@@ -190,7 +190,7 @@ class _MarkdownReading:
         self._item_depth = 0
 
     def take(self, token: Token) -> None:
-        """Note what ``token`` says of its lines."""
+        """Record what ``token`` says about its lines."""
         if token.type == "list_item_close":
             self._item_depth -= 1
         if token.map is None:
@@ -217,7 +217,7 @@ class _MarkdownReading:
                 self._claimed.update(range(first, stop))
 
     def take_unclaimed(self) -> None:
-        """Make every line that no token claimed a unit of its own, so that no text is lost."""
+        """Make every line that no token claimed a separate unit, so that no text is lost."""
         for number in range(len(self._contents)):
             if number not in self._claimed:
                 rest = _TOO_DEEP.match(self._contents[number], self._strip_markers(number))
@@ -233,7 +233,7 @@ class _MarkdownReading:
         self.lines[number] = Span(start + begin, end, kind)
 
     def _strip_markers(self, number: int) -> int:
-        """Where the content of a line begins: after those of its containers' markers that it has."""
+        """Where the content of a line begins: after the markers of its containers."""
         content = self._contents[number]
         begin = 0
         for marker in self._markers.get(number, ()):
@@ -244,7 +244,7 @@ class _MarkdownReading:
         return begin
 
     def _take_paragraph(self, first: int, stop: int) -> None:
-        """A line of a list item without indentation is a soft wrap to Markdown; in chats it is the next paragraph."""
+        """For Markdown, an unindented line of a list item is a soft wrap; in chats it is the next paragraph."""
         for number in range(first, stop):
             begin = self._strip_markers(number)
             starts_item = begin > 0 and "item" in self._markers.get(number, ())
@@ -262,7 +262,7 @@ class _MarkdownReading:
             )
             return
         self._claimed.add(stop - 1)
-        # A paragraph right above a line of dashes is a heading to Markdown. Chat models mean a rule.
+        # For Markdown, a paragraph directly above a line of dashes is a heading. Chat models mean a rule.
         is_heading = token.markup == "=" or (stop - first == 2 and not _SENTENCE_END.search(self._contents[first]))
         if is_heading:
             self._take_lines(first, stop - 1, Kind.HEADING)
@@ -270,7 +270,7 @@ class _MarkdownReading:
             self._take_paragraph(first, stop - 1)
 
     def _take_rows(self, first: int, stop: int) -> None:
-        """Text right below a table is a row to Markdown; without a ``|`` it reads as a paragraph."""
+        """For Markdown, text directly below a table is a row; without a ``|`` it is read as a paragraph here."""
         for number in range(first, stop):
             if "|" in self._contents[number]:
                 self._take_lines(number, number + 1, Kind.TABLE_ROW)
@@ -295,7 +295,7 @@ _SPOKEN = "utterance"
 
 
 class SpokenTurn(Protocol):
-    """Anything with the role, the channel and the text of a turn."""
+    """An object with the role, the channel and the text of a turn."""
 
     @property
     def role(self) -> str: ...
@@ -346,7 +346,7 @@ class Summary:
 
 
 def count_words(text: str) -> int:
-    """Words of ``text`` by the rule above."""
+    """The number of words of ``text`` by the rule above."""
     return sum(_count_line(text[start:end], kind) for start, end, kind in find_lines(text))
 
 
@@ -360,7 +360,7 @@ def _count_line(content: str, kind: Kind) -> int:
 
 
 def describe(turns: Iterable[SpokenTurn]) -> InterviewCounts:
-    """Questions and words of one interview."""
+    """Count the questions and words of one interview."""
     questions = author_words = model_words = 0
     for turn in turns:
         if turn.channel != _SPOKEN:

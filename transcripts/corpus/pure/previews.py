@@ -1,4 +1,4 @@
-"""What a file holds, before anything of it is stored, and what a person decides about it."""
+"""The contents of a file before anything is stored, and a person's decisions about them."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from transcripts.formats.text_input import drop_unseen
 MAX_TITLE_LENGTH = 300
 SPOKEN = frozenset({"utterance", "reasoning"})
 TEXT = "text"
-"""What may be chosen in place of a role for a name that does not speak."""
+"""The choice, instead of a role, for a name that is not a speaker."""
 LISTED = 500
-"""Conversations that are shown one by one."""
+"""The number of conversations that are shown one by one."""
 SPEAKERS = 40
 FIRST_WORDS = 160
 FIRST_TURNS = 2
 
 
 class ChoiceRefused(ValueError):
-    """Something that cannot be chosen: a sentence, and the option that is to be changed."""
+    """An invalid choice: a sentence, and the option to change."""
 
     def __init__(self, option: str, sentence: str) -> None:
         super().__init__(sentence)
@@ -32,10 +32,10 @@ class ChoiceRefused(ValueError):
 
 @dataclass(frozen=True)
 class Choices:
-    """``format`` is a key of the readers' formats or "auto"; ``naming`` says which names speak and which do not;
-    ``leave_out`` are ids of conversations, ``roles`` the role of each speaker by name, ``titles`` new titles by id. ``model`` is
-    given to conversations whose file names none, ``consent`` (true by scope) with its ``basis`` to those whose file says nothing
-    of the scope. With ``mask`` what is new is imported masked."""
+    """``format`` is a key of the readers' formats or "auto"; ``naming`` says which names speak and which do not; ``leave_out`` are
+    ids of conversations, ``roles`` the role of each speaker by name, ``titles`` new titles by id. ``model`` applies to
+    conversations whose file names none, ``consent`` (true by scope) with its ``basis`` to those whose file says nothing about the
+    scope. With ``mask``, new threads are imported masked."""
 
     format: str = "auto"
     naming: Naming = NOTHING_SAID
@@ -49,7 +49,7 @@ class Choices:
 
 
 def read_choices(options: Mapping[str, Any]) -> Choices:
-    """Choices as they are kept with a job: of JSON. Raises ``ChoiceRefused``."""
+    """Read choices from the JSON that a job keeps. Raises ``ChoiceRefused``."""
     roles = dict(options.get("roles") or {})
     for speaker, role in roles.items():
         if role not in (*ROLES, TEXT):
@@ -87,8 +87,8 @@ def read_choices(options: Mapping[str, Any]) -> Choices:
 
 
 def find_left_out(hung: Mapping[str, str | None], choices: Choices) -> tuple[set[str], list[str]]:
-    """The ids of the threads of a file that stay out, and warnings that count them. ``hung`` has every thread of the file with
-    the one that it hangs on, if any: what hangs on a thread that is left out stays out with it."""
+    """The ids of the threads of a file that are left out, and warnings that count them. ``hung`` has every thread of the file with
+    the one from which it continues, if any: threads that continue from one that is left out are left out too."""
     out = set(choices.leave_out & hung.keys())
     chosen = len(out)
     grows = chosen > 0
@@ -105,7 +105,7 @@ def find_left_out(hung: Mapping[str, str | None], choices: Choices) -> tuple[set
 
 
 def apply_choices(interview: ReadInterview, choices: Choices) -> ReadInterview:
-    """An interview as it is to come in."""
+    """An interview with the choices applied."""
     changed: dict[str, Any] = {}
     if choices.roles:
         turns = tuple(
@@ -126,7 +126,7 @@ def apply_choices(interview: ReadInterview, choices: Choices) -> ReadInterview:
 
 
 class Preview:
-    """What a file holds, added up thread by thread; of the threads themselves the first few are remembered, shortened."""
+    """A summary of a file, added up thread by thread; the first few threads are kept in shortened form."""
 
     def __init__(self) -> None:
         self._threads = self._answers = self._reasoned = self._without_model = 0
@@ -140,7 +140,7 @@ class Preview:
         self._listed: list[dict[str, Any]] = []
 
     def add(self, thread: ReadInterview, guessed: Sequence[ReadTurn]) -> None:
-        """Count one more thread as it would be imported, and its speakers with the roles that were ``guessed``."""
+        """Count one more thread in the form in which it would be imported, and its speakers with the ``guessed`` roles."""
         self._threads += 1
         self._relations[thread.relation] += 1
         self._models[thread.model_label] += 1
@@ -188,7 +188,7 @@ class Preview:
         }
 
     def _list_speakers(self) -> list[dict[str, Any]]:
-        """Everybody who is named and speaks in one role only, with that role."""
+        """Every named person who speaks in only one role, with that role."""
         roles = Counter(speaker for speaker, _ in self._said)
         named = [
             (speaker, role, times)
@@ -220,7 +220,7 @@ def _is_answer(turn: ReadTurn) -> bool:
 
 
 def _count_reasoned(turns: Iterable[ReadTurn]) -> int:
-    """How many answers come with the reasoning before them."""
+    """The number of answers that have reasoning before them."""
     found, open_reasoning = 0, False
     for turn in turns:
         if turn.channel == "reasoning":

@@ -1,15 +1,15 @@
-"""Redaction entries: which words are replaced in copies of texts, and where they are. Knows nothing of Django.
+"""Redaction entries: the words that are replaced in copies of texts, and where they are. Does not import Django.
 
-An entry is looked for as whole words, whatever the case, however its accents are composed, with any white space between
-its words and with hidden characters (zero width, soft hyphens, direction marks) anywhere in it. In scripts without
-spaces there are no whole words, so there it is found anywhere. Of entries that begin at one place the longest counts;
-what was replaced is not looked at again.
+An entry matches whole words, in upper or lower case, with composed or decomposed accents, with any white space between its
+words and with hidden characters (zero width, soft hyphens, direction marks) anywhere in it. In scripts without spaces it
+matches anywhere. Of entries that begin at the same place, the longest counts; replaced text is not searched again.
 
-Taking out of a thread what would tell the condition under which it was held, before it is cut into sentences.
+Masking: removing everything from a thread that would reveal the condition under which it was held, before it is divided into
+sentences.
 
 Models, vendors, places, dates, system prompts and the kinds of prompts are sealed, and names of models and vendors in the text
-are covered: each by two blocks, so that its length gives none away, and by characters without a width in the place of the rest,
-so that offsets stay. Knows nothing of Django.
+are covered: each by two blocks, so that its length reveals nothing, and by zero-width characters in place of the rest, so that
+offsets stay the same.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ MAX_TEXT_LENGTH = 200
 MAX_REPLACEMENT_LENGTH = 60
 MAX_ENTRIES = 200
 ARROW = re.compile(r"\s*(?:->|=>|→)\s*")
-# Between two letters of a name: characters that nobody sees.
+# Invisible characters between two letters of a name.
 HIDDEN = "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f]"
 HIDDEN_SIGN = re.compile(HIDDEN)
 # Scripts that put no spaces between words: Thai and Lao, Myanmar, Khmer, kana, Han.
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-# A character that a word goes on with: next to it, a word is neither begun nor ended.
+# A character that continues a word: no word begins or ends next to it.
 IN_WORD = rf"[^\W{UNSPACED}]"
 STARTS_WORD = re.compile(IN_WORD)
 UNWANTED = re.compile(r"[\x00-\x1f\x7f<>{}`|\\]")
 
 
 class BadEntry(ValueError):
-    """A list of entries that cannot work; the sentence says which one, why, and what to write."""
+    """An invalid list of entries; the message says which one, why, and what to write."""
 
 
 class Entry(NamedTuple):
@@ -54,11 +54,11 @@ class Entry(NamedTuple):
 
 
 Place = tuple[int, int, int]
-"""Start and end of what is replaced, and by which of the entries (counted from 0)."""
+"""Start and end of a replaced stretch, and the number of the entry (counted from 0)."""
 
 
 def read_lines(typed: str) -> list[Entry]:
-    """Entries as a person types them, ``text -> replacement``, one a line. Raises ``BadEntry``, which names the line."""
+    """Read entries as a person types them, ``text -> replacement``, one per line. Raises ``BadEntry``, which names the line."""
     entries: list[Entry] = []
     for number, line in enumerate(typed.splitlines(), 1):
         if not line.strip():
@@ -71,17 +71,17 @@ def read_lines(typed: str) -> list[Entry]:
 
 
 def write_lines(entries: Sequence[Entry]) -> str:
-    """The same as text, an entry a line."""
+    """The entries as text, one per line."""
     return "\n".join(f"{entry.text} -> {entry.replacement}" for entry in entries)
 
 
 def read_stored(stored: Sequence[Mapping[str, str]]) -> list[Entry]:
-    """Entries as a list of the study holds them."""
+    """Read the entries of a stored list."""
     return [Entry(each["text"], each["replacement"]) for each in stored]
 
 
 def check_entries(entries: Sequence[Entry]) -> None:
-    """Raise ``BadEntry`` for the first entry, counted from 1, that cannot do what it is there for."""
+    """Raise ``BadEntry`` for the first invalid entry, counted from 1."""
     if len(entries) > MAX_ENTRIES:
         raise BadEntry(f"A list has at most {MAX_ENTRIES} entries; this one has {len(entries)}.")
     first_of: dict[tuple[str, ...], int] = {}
@@ -111,7 +111,7 @@ def _check_entry(number: int, entry: Entry) -> None:
 
 
 def _check_replacements(entries: Sequence[Entry]) -> None:
-    """Refuse a replacement that would bring back what the list is to take out."""
+    """Refuse a replacement that contains text which the list is to remove."""
     for number, entry in enumerate(entries, 1):
         for _, _, found in find_places(entry.replacement, entries):
             raise BadEntry(
@@ -121,7 +121,7 @@ def _check_replacements(entries: Sequence[Entry]) -> None:
 
 
 def _check_overlaps(numbers: Mapping[tuple[str, ...], int]) -> None:
-    """Refuse two entries of which one ends as the other begins, unless the whole is an entry too."""
+    """Refuse two entries if one ends as the other begins, unless the combined text is an entry too."""
     beginnings: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
     for words in numbers:
         for length in range(1, len(words)):
@@ -176,7 +176,7 @@ def replace(text: str, entries: Sequence[Entry]) -> str:
 def _compile(texts: tuple[str, ...], *, whole: bool) -> tuple[re.Pattern[str], list[int]]:
     """One pattern with a group per entry, the longest first, and the entry of each group.
 
-    Entries that begin a word come first: at most places of a text one look at the character before is then enough.
+    Entries that begin a word come first, so that at most places of a text checking the previous character is enough.
     """
     by_length = sorted(range(len(texts)), key=lambda entry: (-len(texts[entry]), entry))
     worded = [entry for entry in by_length if whole and STARTS_WORD.match(_read_words(texts[entry])[0])]
@@ -205,25 +205,25 @@ def _read_words(text: str) -> list[str]:
 
 
 def _write_character(character: str) -> str:
-    """A character as it may be written: composed or not."""
+    """A pattern for a character, composed or decomposed."""
     apart = normalize("NFD", character)
     return re.escape(character) if apart == character else f"(?:{re.escape(character)}|{re.escape(apart)})"
 
 
 def _fold(text: str) -> tuple[str, ...]:
-    """The words of an entry as they are compared with those of another."""
+    """The words of an entry in the form in which entries are compared."""
     return tuple(normalize("NFC", word.casefold()) for word in _read_words(text))
 
 
 BLOCKS = 2
-"""How many blocks each name is covered by: the shortest has two characters."""
-# Of scripts that put no space between words, and of Korean, whose particles follow a name at once.
+"""The number of blocks that cover a name; the shortest name has two characters."""
+# Letters of scripts without spaces between words, and of Korean, whose particles follow a name directly.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uff66-\uff9f"
 _LETTER = rf"[^\W_{_UNSPACED}]"
 MASKED = "masked"
-"""What the name and the format of a file say that brought masked threads."""
+"""The name and the format that are shown for a file with masked threads."""
 LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
-"""Of labels: none is easily taken for another."""
+"""The characters of labels; none is easily mistaken for another."""
 # Columns of an interview that are emptied; its title and its id become its label.
 EMPTIED_TEXTS = (
     "model_label",
@@ -239,12 +239,12 @@ EMPTIED_OBJECTS = ("metadata", "run")
 EMPTIED = (*EMPTIED_TEXTS, *EMPTIED_OBJECTS)
 NAMES_FILE = Path(__file__).parent.parent / "data" / "model_names.json"
 MIN_OWN_NAME = 3
-"""Characters of a thread's own model or vendor that is looked for in its text; a shorter one needs a digit."""
+"""The least length of the name of a thread's own model or vendor to be searched in its text; a shorter one needs a digit."""
 
 
 @dataclass(frozen=True)
 class Sealed:
-    """What was taken out of a thread: see ``models.MaskedFacts``, whose columns these are."""
+    """The facts removed from a thread, by the columns of ``models.MaskedFacts``."""
 
     external_id: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
@@ -254,7 +254,7 @@ class Sealed:
 
 @dataclass(frozen=True)
 class MaskedInterview(ReadInterview):
-    """A thread as it is imported masked. What it hangs on is still named by the id in the file."""
+    """A thread in masked form. The thread from which it continues is still named by its id in the file."""
 
     sealed: Sealed = field(default_factory=Sealed)
 
@@ -269,7 +269,7 @@ class MaskedTurns:
 
 
 def mask_interview(read: ReadInterview, label: str) -> MaskedInterview:
-    """The thread as it is stored under a label, with what was taken out of it."""
+    """The thread in the form that is stored under a label, with the facts removed from it."""
     masked = mask_turns(read.turns, names=list_own_names(read))
     basis, covered = cover_names(read.consent_basis, list_own_names(read))
     facts: dict[str, Any] = {"title": read.title, "external_id": read.external_id}
@@ -296,7 +296,7 @@ def mask_turns(
 ) -> MaskedTurns:
     """Turns without speakers, details, ids of calls that tell their maker, system prompts, kinds of prompts and names of models.
 
-    A file calls a turn a challenge where the design wants one; who decides whether it is one is not to read that before.
+    A file calls a turn a challenge if the design intends one; the coders who decide whether it is one must not know this.
     ``names`` are the thread's own, ``after`` the number of its turns before these, and ``calls`` the new ids of calls there, by
     the old ones.
     """
@@ -330,14 +330,14 @@ def list_own_names(read: ReadInterview) -> list[str]:
 
 
 def cover_names(text: str, own: Iterable[str] = ()) -> tuple[str, int]:
-    """The text with each name of a model or vendor covered, and how many there were. ``own`` are looked for besides ours."""
+    """The text with each name of a model or vendor covered, and the number of names. ``own`` names are searched in addition."""
     if not text:
         return text, 0
     return _find_names(tuple(own)).subn(_cover, text)
 
 
 def is_covered(text: str, original: str) -> bool:
-    """Whether a text is the original with names covered, by whichever list of names and form of blocks that was."""
+    """Whether a text is the original with names covered, with any list of names and any form of blocks."""
     pairs = zip(text, original, strict=False)
     return len(text) == len(original) and all(one == other or one in (BLOCK, FILLER) for one, other in pairs)
 
@@ -348,7 +348,8 @@ def _cover(found: re.Match[str]) -> str:
 
 @lru_cache(maxsize=64)
 def _find_names(own: tuple[str, ...]) -> re.Pattern[str]:
-    """What finds names with what goes on in one word or in numbers: GPT-4o, Claude 3.5 Sonnet, gemini-1.5-pro, Claudes."""
+    """A pattern for names with their continuations in one word or in numbers: GPT-4o, Claude 3.5 Sonnet, gemini-1.5-pro,
+    Claudes."""
     known = json.loads(NAMES_FILE.read_text(encoding="utf-8"))
     ends = rf"(?!{_LETTER})"
     more = rf"(?:[-‐‑_.:/]+{_LETTER}+)*"
@@ -356,7 +357,7 @@ def _find_names(own: tuple[str, ...]) -> re.Pattern[str]:
     number = rf"[vV]?\d(?:\.?{_LETTER})*"
     variant = rf"(?i:{_join(known['variants'])})"
     version = rf"(?:[ \u00a0](?:{number}|{variant}){ends}(?:-{_LETTER}+)*)*"
-    # A genitive, as in German. In small letters it is another word: llamas, he googles.
+    # A genitive, as in German. In lower case it is another word: llamas, he googles.
     has_genitive = [name for name in known["names"] if name not in known["without_genitive"]]
     parts = [
         rf"(?=[A-Z])(?i:{_join(has_genitive)})s{ends}",

@@ -1,7 +1,7 @@
-"""Cuts a turn's text into the units that people and models code, and what a reader read into what is stored.
+"""Divides a turn's text into the units that people and models code, and prepares interviews for storage.
 
-What sentencex gets wrong is corrected: boundaries are removed and added. These rules are part of the segmenter: see
-`SEGMENTER_VERSION`. Every rule looks at a few characters around a cut, so a line is read in time linear in its length.
+Errors of sentencex are corrected: boundaries are removed and added. These rules are part of the segmenter: see
+`SEGMENTER_VERSION`. Every rule looks at only a few characters around a cut, so the time is linear in the length of a line.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ BEFORE_NUMBER = _read_words(
     "abb approx art bd bl blz bz ca cap ch chap eq eqs est fig figs kap n no nos nr num núm p pag pág pp s sec secs"
     " sect sects vol vols"
 )
-"""Abbreviations in any language that end no sentence where a digit follows."""
+"""Abbreviations in any language that do not end a sentence if a digit follows."""
 
 ABBREVIATIONS: dict[str, frozenset[str]] = {
     language: _read_words(words)
@@ -44,7 +44,7 @@ ABBREVIATIONS: dict[str, frozenset[str]] = {
         "ru": "т.е. е. т.к. т.н. им. см. напр. ул.",
     }.items()
 }
-"""Abbreviations that end no sentence, with their full stops, in lower case."""
+"""Abbreviations that do not end a sentence, with their full stops, in lower case."""
 
 _TITLES = re.compile(r"\b(?:Ms|Mx)(?=\.\s)")
 """English titles that sentencex does not know before a long name. In small letters "ms." is milliseconds."""
@@ -55,8 +55,8 @@ _EMPHASISED_TITLE = re.compile(r"[*_]+(?:Mrs?|Ms|Mx|Dr|Prof)\.\s*\Z")
 _PLAIN_WORDS = re.compile(
     r"\b(?<![.'’-])(?:art|id|may|me|miss|no|ok)(?=\.[^\w\s]*\s+[^\w\s]*(?![IVXLC]{2}|[VXLC]\b)[^\W\d_a-z])"
 )
-"""English words that sentencex takes for abbreviations (Maine, number, Oklahoma), where a capital but no Roman number follows:
-"Trust me. You’ll see."."""
+"""English words that sentencex mistakes for abbreviations (Maine, number, Oklahoma), if a capital but no Roman number
+follows: "Trust me. You’ll see."."""
 _PLAIN_WORD = "hers"
 
 ORDINAL_LANGUAGES = _read_words("cs da de et fi hr hu is lv nb nn no pl sk sl sr tr")
@@ -81,12 +81,12 @@ _PAIRS = {'"': '"', "“": "”", "‘": "’", "«": "»", "„": "“", "「":
 _LESS_THAN = re.compile(r"<(?=[\s\d])")
 _QUOTATIVES = ("と", "って", "なんて", "とか")
 _FIRST_EAST_ASIAN = "\u2e80"
-# Longer than any abbreviation with the word before it.
+# Longer than any abbreviation together with the word before it.
 _TAIL = 32
 
 _UNSEEN_SPACES = str.maketrans(dict.fromkeys("\u200b\ufeff", " "))
 _ENDERS = str.maketrans(dict.fromkeys(".!?…。！？", ","))
-# Code between backticks and formulas, none of them long. An amount of money is no formula.
+# Short code between backticks, and short formulas. An amount of money is not a formula.
 _LITERAL = re.compile(
     r"(?P<code>`+[^`]*`+)|\\\(.{1,300}?\\\)|\\\[.{1,300}?\\\]|\$\$[^$]{1,300}\$\$"
     r"|\$(?![\s$])(?:(?!\d)|(?=[^$]{0,200}[\\^_=+<>*]))[^$]{0,199}[^\s$]\$(?!\d)"
@@ -100,7 +100,7 @@ _AFTER_TIME = re.compile(
 )
 
 _EMOJI_BEHIND = re.compile(rf"\s*{PICTURE}(?:\s?{PICTURE})*(?=\s)")
-# Arrows, ticks and coloured shapes stand before what they point to.
+# Arrows, ticks and coloured shapes precede what they point to.
 _POINTERS = re.compile("[\u2190-\u21ff\u25a0-\u25ff\u2600-\u27bf\u2b00-\u2bff👉👇💡📌📍🔹🔸🔴🔵🟠🟡🟢🟣🚨🛑]")
 
 # An end without a space after it: "it was late.She left".
@@ -129,17 +129,17 @@ _STARTERS: dict[str, frozenset[str]] = {
         " não nós o os para pois por porque quando que se sem também todos um uma você",
     }.items()
 }
-"""Words with which a sentence often begins and a part of a name in code, of a file or of a site rarely does."""
+"""Words that often begin a sentence, but rarely a part of a name in code, of a file or of a site."""
 _NO_END = BEFORE_NUMBER | _read_words(
     "bzw ca cf dott dr dra ed eds eg evtl ex exa ff ggf hr ie incl inkl jr mlle mm mme mr mrs ms mt np núm prof resp sig"
     " sog sr sra srta st sta sto ud uds usw vgl viz vs"
 )
-"""Abbreviations in any language, without their full stops, that end no sentence where no space follows."""
+"""Abbreviations in any language, without their full stops, that do not end a sentence if no space follows."""
 
 
 def mask_literals(line: str) -> str:
-    """``line`` with nothing inside code and formulas that looks like an end, and with a space for one of no width; as
-    long as ``line``."""
+    """``line`` without anything in code and formulas that looks like an end, and with a space for a zero-width one; as long as
+    ``line``."""
     if "\u200b" in line or "\ufeff" in line:
         line = line.translate(_UNSEEN_SPACES)
     return _LITERAL.sub(_hide_ends, line) if "`" in line or "$" in line or "\\" in line else line
@@ -155,10 +155,10 @@ def _hide_ends(found: re.Match[str]) -> str:
 
 
 def mask_misleading(line: str, language: str) -> str:
-    """``line`` for sentencex, which cuts nothing between quotation marks or brackets; as long as ``line``.
+    """``line`` prepared for sentencex, which does not cut between quotation marks or brackets; as long as ``line``.
 
-    A pair around the whole line goes, or a quoted paragraph would be one unit; so does "<" where it means "less than". English
-    titles and words that it takes for the wrong thing become others of the same length that it knows.
+    A pair around the whole line is removed, because otherwise a quoted paragraph would be one unit; so is "<" if it means "less
+    than". English titles and words that sentencex misreads are replaced by others of the same length that it knows.
     """
     if language == "en":
         line = _TITLES.sub(_KNOWN_TITLE, line)
@@ -177,7 +177,7 @@ def is_taken_back(line: str, start: int, cut: int, after: str, language: str) ->
     if not line[cut - 1].isspace() and _is_inside_word(line, start, cut, language):
         return True
     if not _WORD.search(after):
-        # "!!", a smiley or a closing bracket goes with the sentence before; dots stuck to a word go with that word.
+        # "!!", a smiley or a closing bracket belongs to the previous sentence; dots attached to a word belong to that word.
         are_leading_dots = not after.strip(".…") and cut + len(after) < len(line)
         return not are_leading_dots
     return (
@@ -188,13 +188,13 @@ def is_taken_back(line: str, start: int, cut: int, after: str, language: str) ->
 
 
 def skip_emoji(line: str, cut: int) -> int:
-    """The cut after the emoji that follow it: they go with the sentence before, unless they point to what follows."""
+    """Move the cut behind the emoji that follow it: they belong to the previous sentence, unless they point to the next."""
     found = _EMOJI_BEHIND.match(line, cut)
     return found.end() if found and not _POINTERS.search(found[0]) else cut
 
 
 def find_missed_cuts(line: str, start: int, end: int, language: str) -> Iterator[int]:
-    """Where further sentences begin inside the unit ``line[start:end]``."""
+    """The places inside the unit ``line[start:end]`` at which further sentences begin."""
     for tight in _find_tight_cuts(line, start, end, language):
         yield from _find_loose_cuts(line, start, tight)
         yield tight
@@ -203,7 +203,7 @@ def find_missed_cuts(line: str, start: int, end: int, language: str) -> Iterator
 
 
 def _find_tight_cuts(line: str, start: int, end: int, language: str) -> Iterator[int]:
-    """Where a sentence begins without a space before it."""
+    """The places at which a sentence begins without a space before it."""
     for found in _TIGHT_END.finditer(line, start, end):
         if _is_tight_end(line, start, found, language):
             start = found.start("opener")
@@ -211,9 +211,9 @@ def _find_tight_cuts(line: str, start: int, end: int, language: str) -> Iterator
 
 
 def _is_tight_end(line: str, start: int, found: re.Match[str], language: str) -> bool:
-    """Whether a sentence ends here and not a part of an address, a name of a file or in code, or an abbreviation.
+    """Whether a sentence ends here, as opposed to a part of an address, of a name of a file or in code, or an abbreviation.
 
-    A capital letter must follow. Behind a bare full stop only a word counts with which sentences often begin.
+    A capital letter must follow. After a bare full stop, the next word must be one with which sentences often begin.
     """
     before = line[max(start, found.start() - _TAIL) : found.start()].split()
     right = _TIGHT_RIGHT.match(line, found.end())
@@ -230,15 +230,15 @@ def _is_tight_end(line: str, start: int, found: re.Match[str], language: str) ->
 
 
 def _find_loose_cuts(line: str, start: int, end: int) -> Iterator[int]:
-    """After "…", after brackets, emphasis and signs of footnotes.
+    """Sentence ends after "…", brackets, emphasis and signs of footnotes.
 
-    A capital letter must follow. Brackets count only when they enclose the whole sentence: "(It was late.) She left."
+    A capital letter must follow. Brackets count only if they enclose the whole sentence: "(It was late.) She left."
     """
     for possible in _POSSIBLE_END.finditer(line, start, end):
         word = possible["word"]
         if not word[0].isupper() or not _WORD.search(line, start, possible.start()):
             continue
-        # The pronoun is written with a capital anywhere.
+        # The pronoun "I" is always a capital.
         if word != "I" if possible["end"] == "…" else _is_closed_sentence(line, start, possible):
             cut = possible.end("closers")
             yield cut
@@ -248,7 +248,7 @@ def _find_loose_cuts(line: str, start: int, end: int) -> Iterator[int]:
 def _is_closed_sentence(line: str, start: int, possible: re.Match[str]) -> bool:
     closers = _NOTES.sub("", possible["closers"])
     has_note = closers != possible["closers"]
-    # sentencex sees the end before a single quotation mark by itself.
+    # sentencex finds the end before a single quotation mark itself.
     if not has_note and len(closers) < 2 and not any(closer in ")]*_~`" for closer in closers):
         return False
     if ")" in closers or "]" in closers:
@@ -258,20 +258,22 @@ def _is_closed_sentence(line: str, start: int, possible: re.Match[str]) -> bool:
     if possible["end"] == ".":
         last = line[max(start, possible.start() - _TAIL) : possible.start()].split()
         word = last[-1].lstrip(_OPENERS) if last else ""
-        # Not an end: "the **U.S.** Senate", and all there is in "**A.** Yes", "**1.** First".
+        # Not ends: "the **U.S.** Senate", "**A.** Yes", "**1.** First".
         return "." not in word and (len(last) > 1 or (len(word) > 1 and not word.isdigit()))
     return True
 
 
 def _is_inside_word(line: str, start: int, cut: int, language: str) -> bool:
-    """A cut without white space: right after East Asian and Indic enders, wrong in "pandas.DataFrame"."""
+    """Whether a cut without white space is wrong, as in "pandas.DataFrame"; right after East Asian and Indic enders it is
+    correct."""
     if language == "ja" and line[cut - 1] in "」』）" and line.startswith(_QUOTATIVES, cut):
         return True
     return line[cut] < _FIRST_EAST_ASIAN and bool(_PLAIN_END.search(line, max(start, cut - _TAIL), cut))
 
 
 def _is_time_of_day(line: str, start: int, cut: int, after: str, language: str) -> bool:
-    """Whether "a.m." or "p. m." goes on: with a small letter, or in English with a day, a month or a time zone."""
+    """Whether the sentence continues after "a.m." or "p. m.": with a lower-case letter or, in English, a day, a month or a time
+    zone."""
     if not _TIME_OF_DAY.search(line, max(start, cut - _TAIL), cut):
         return False
     following = after.lstrip()
@@ -300,14 +302,14 @@ def _is_abbreviated(line: str, start: int, cut: int, after: str, language: str) 
 __all__ = ["SEGMENTER", "SEGMENTER_VERSION", "Kind", "Span", "segment"]
 
 SEGMENTER = "markdown-sentencex"
-# Boundaries are frozen when a text is imported, so a change of a rule needs a new version.
+# Boundaries are fixed when a text is imported, so a change of a rule needs a new version.
 SEGMENTER_VERSION = "4"
 
-# Characters. A sentence or quotation that is longer may be cut where it would not be in a shorter line.
+# Characters. A longer sentence or quotation may be cut where it would not be in a shorter line.
 _WINDOW = 8_000
 # White space of more than one byte.
 _WIDE_SPACE = re.compile(r"[^\S\x00-\x7f]")
-# What a tool is given, and what it gives back, is one unit each: a call is an act that people code, a result is cited.
+# A tool call and its result are one unit each: a call is coded, a result is cited.
 TOOL_KINDS = {"tool_call": "call", "tool_result": "result"}
 
 SentenceRow = tuple[int, int, int, str, str]
@@ -318,10 +320,10 @@ the hash of its text, as in ``models.Sentence``."""
 def segment(text: str, language: str = "en") -> list[Span]:
     """The units of ``text`` in order; they do not overlap, none is empty, none begins or ends with white space.
 
-    ``language`` is an IETF tag ("en", "pt-BR"); an unknown one is cut by general rules. Headings, table rows, lines of
-    code and lines that are no Markdown block ("other": a link definition, a line of tags or of emoji) are one unit each.
-    To no unit belong white space and markers: of lists, headings, quotes, rules, fences (with the name of a language after one)
-    and the line under a table's head or a heading. Same text and language, same result.
+    ``language`` is an IETF tag ("en", "pt-BR"); an unknown one is cut by general rules. Headings, table rows, lines of code and
+    lines that are no Markdown block ("other": a link definition, a line of tags or of emoji) are one unit each. White space and
+    markers belong to no unit: those of lists, headings, quotes, rules, fences (with the name of a language after one) and the
+    line under a table's head or a heading. The same text and language give the same result.
 
     There are two stages. ``markdown_lines`` finds lines and their kinds; a line break always ends a unit, also a soft wrap. Inside
     lines of prose, quotes and list items sentencex finds sentences, and the rules above correct what it is known to get wrong.
@@ -358,9 +360,9 @@ def _cut_line(line: str, offset: int, kind: Kind, language: str) -> Iterator[Spa
 
 
 def _find_pieces(line: str, language: str) -> list[str]:
-    """sentencex's pieces of ``line``; a long line is read through a window that moves on by whole pieces.
+    """sentencex's pieces of ``line``; a long line is read through a window that moves by whole pieces.
 
-    Its time grows with the square of the length in text without spaces and in rows of quotation marks.
+    Its time grows with the square of the length for text without spaces and for sequences of quotation marks.
     """
     pieces: list[str] = []
     start = 0
@@ -382,13 +384,13 @@ def _find_pieces(line: str, language: str) -> list[str]:
 def _ask_sentencex(text: str, language: str) -> list[str]:
     """The pieces of ``text``.
 
-    sentencex 1.0.32 fails on a capital letter, wide white space and a full stop ("plan B", a no-break space, "."): it takes
-    all white space for one byte. Such a text is cut as if its white space were plain.
+    sentencex 1.0.32 fails on a capital letter, wide white space and a full stop ("plan B", a no-break space, "."): it takes all
+    white space for one byte. Such a text is divided as if its white space were plain.
     """
     try:
         found: list[str] = sentencex.segment(language, text)
     except BaseException as error:
-        # A class of the extension that cannot be imported, and no ``Exception``: a request or a worker would end with it.
+        # A class of the extension that cannot be imported and is not an ``Exception``, so it would end a request or a worker.
         if type(error).__name__ != "PanicException":
             raise
         found = sentencex.segment(language, _WIDE_SPACE.sub(" ", text))
@@ -396,7 +398,7 @@ def _ask_sentencex(text: str, language: str) -> list[str]:
 
 
 def _find_ends(line: str, pieces: list[str], language: str) -> Iterator[int]:
-    """Where sentencex's pieces end, except the ends that the rules take back."""
+    """The ends of sentencex's pieces, except those that the rules remove."""
     start = end = 0
     for piece, after in pairwise(pieces):
         end += len(piece)
@@ -418,7 +420,7 @@ def prepare_interview(read: ReadInterview) -> list[list[SentenceRow]]:
 
 
 def cut_turn(turn: ReadTurn, *, language: str, after: int) -> Iterator[SentenceRow]:
-    """The sentences of one turn, numbered on from ``after``; a call or a result of a tool is one."""
+    """The sentences of one turn, numbered from ``after`` on; a tool's call or result is one sentence."""
     text = turn.text
     if turn.channel in TOOL_KINDS:
         if words := text.strip():
@@ -431,7 +433,7 @@ def cut_turn(turn: ReadTurn, *, language: str, after: int) -> Iterator[SentenceR
 
 
 def is_answer(turn: ReadTurn, *, kind: str) -> bool:
-    """Whether coders decide on a turn of a thread of this ``kind``: what models say, and in trajectories their calls."""
+    """Whether coders decide on a turn in a thread of this ``kind``: what models say and, in trajectories, their calls."""
     return turn.role == "model" and (
         turn.channel == "utterance" or (turn.channel == "tool_call" and kind == "trajectory")
     )

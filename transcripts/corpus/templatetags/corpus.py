@@ -1,4 +1,4 @@
-"""Texts of interviews with their Markdown, and what pages say of the interviews that they leave out: ``{% load corpus %}``."""
+"""Texts of interviews with their Markdown, and notes about interviews that a page leaves out: ``{% load corpus %}``."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from transcripts.formats.interviews import speaker_text
 from transcripts.formats.text_input import mark_unseen
 
 register = template.Library()
-# Rooms whose pages have no figure, list or choice of interviews, with their pages that have.
+# Rooms whose pages have no figure, list or choice of interviews, each with its pages that do.
 ELSEWHERE = {"accounts", "batches", "codebook", "gender_cues", "jobs", "llm", "scenarios", "sob", "studies", "webhooks"}
 BUT = {"studies:home", "scenarios:run"}
-# Pages of other rooms that have none either: forms, keys, and what is about one interview or none.
+# Pages of other rooms that have none either: forms, keys, and pages about one interview or none.
 NONE_THERE = {
     *("desk:keys", "desk:keycard"),
     *("corpus:import", "corpus:interview_consent", "corpus:redaction"),
@@ -35,7 +35,7 @@ NONE_THERE = {
 
 @register.simple_tag
 def passage(before: str, text: str, after: str) -> dict[str, SafeString]:
-    """Words of a turn, and what is before and after them there, with their Markdown as on the desk and line breaks."""
+    """Words of a turn, and the text before and after them, with Markdown as at the desk and line breaks."""
     parts = write_passage(before + text + after, len(before), len(before) + len(text))
     names = ("before", "text", "after")
     return {name: mark_safe(mark_unseen(part)) for name, part in zip(names, parts, strict=True)}  # noqa: S308 - escaped there
@@ -43,24 +43,24 @@ def passage(before: str, text: str, after: str) -> dict[str, SafeString]:
 
 @register.filter
 def unseen(text: str) -> SafeString:
-    """Imported text with a badge on each character that nobody would see, and that could act: ``{{ turn.text|unseen }}``."""
+    """Imported text with a badge on each invisible character that could have an effect: ``{{ turn.text|unseen }}``."""
     return mark_safe(mark_unseen(conditional_escape(text)))  # noqa: S308 - escaped here
 
 
 @register.filter
 def is_guess(warning: str) -> bool:
-    """Whether a warning of an import only says who was recognised, which the form asks about."""
+    """Whether a warning of an import is only about recognised speakers, for whom the form has fields."""
     return speaker_text.is_guess(warning)
 
 
 @register.filter
 def with_choices(preview: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """The preview of a file with what was chosen of it since, so that a form shows it: ``{{ preview|with_choices:options }}``."""
+    """The preview of a file with the choices made since, for a form: ``{{ preview|with_choices:options }}``."""
     roles, titles = options.get("roles") or {}, options.get("titles") or {}
     speakers, left_out = options.get("speakers") or [], options.get("leave_out") or []
     named = [
         *preview["speakers"],
-        # Those whom a person took for text, so that she can take it back.
+        # Names that a person marked as text, so that she can undo it.
         *({**each, "role": ""} for each in preview["read_as_text"] if roles.get(each["name"]) == TEXT),
     ]
     return {
@@ -79,7 +79,7 @@ def with_choices(preview: Mapping[str, Any], options: Mapping[str, Any]) -> dict
 
 @register.simple_tag(takes_context=True)
 def left_out_note(context: RequestContext) -> SafeString:
-    """One line: how many interviews of the study are archived or excluded, and so not on this page; nothing where none is."""
+    """One line that says how many archived or excluded interviews this page leaves out; empty if there are none."""
     study, role = context.get("study"), context.get("role")
     match = getattr(context.get("request"), "resolver_match", None)
     if not study or not role or match is None:

@@ -1,8 +1,8 @@
-"""The sentences of the desk and what people have coded there: ``{% load desk_rows %}``.
+"""The sentences of the desk with people's codings: ``{% load desk_rows %}``.
 
-Written without a template: a page may hold thousands of them, and the template engine takes twenty times as long
-(``python -m perf open``). Everything that somebody typed goes through ``escape``,
-the text of sentences in ``write_units``, which shows their Markdown.
+They are written without a template, because a page may have thousands of them and the template engine takes twenty times as
+long (``python -m perf open``). Typed text is escaped by ``escape``, and the text of sentences by ``write_units``, which formats
+their Markdown.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ PROMPTING_WORDS = {"prompted": "prompted", "unprompted": "unprompted", "unclear"
 
 @register.simple_tag(takes_context=True)
 def write_sentences(context: dict[str, Any], turn: TurnBlock) -> SafeString:
-    """The sentences of one turn as a list; ``shown`` in the context names the only ones in sight, if some are not."""
+    """The sentences of one turn as a list; if some are hidden, ``shown`` in the context names the visible ones."""
     shown, current_id, urls, writable = context["shown"], context["current_id"], context["urls"], context["writable"]
     suggestions = context["suggestions"] if turn.is_answer else None
-    # Where the turns of two interviews stand on one page, each sentence leads to its own desk.
+    # If a page shows turns of two interviews, each sentence leads to its own desk.
     desk_url = context.get("desk_url", "")
     why = f'<p class="why-here" id="why">Next: {escape(context["why"])}.</p>' if context.get("why") else ""
     hide = " data-context" if turn.is_question else " hidden"
@@ -67,7 +67,7 @@ def _write_texts(turn: TurnBlock) -> list[str]:
 
 
 def _write_marker(marker: str | None) -> str:
-    """An item's number, which the style sheet prints; an empty one where an item goes on; a bullet needs none."""
+    """An item's number, which the style sheet prints; an empty one if an item continues; a bullet needs none."""
     return "" if marker == "" else f' data-marker="{escape(marker or "")}"'
 
 
@@ -81,7 +81,7 @@ def write_marks(
     writable: object,
     suggestions: Any = None,
 ) -> SafeString:
-    """What people have coded, decided and noted at one place.
+    """The codings, decisions and memos at one place.
 
     ``place`` is "m" for a sentence, "tm" for a turn, "im" for the interview; with ``place_id`` it makes the element's
     id. ``writable``: the viewer may code here. ``suggestions``: the two ends of the address of the suggestions panel.
@@ -135,7 +135,7 @@ def _write_memo(memo: MemoView) -> str:
 
 
 def write_chips(marks: SentenceAnnotations, codings_url: str, writable: object) -> SafeString:
-    """The codings at one place; with the buttons and links of one's own where coding is open to her."""
+    """The codings at one place; the viewer's own have buttons and links if she may code."""
     after = "after suggestions" if marks.is_revealed else "after others’ labels"
     return SafeString("".join(_write_chip(chip, codings_url, after, is_open=bool(writable)) for chip in marks.chips))
 
@@ -169,13 +169,14 @@ def _write_chip(chip: CodingView, codings_url: str, after: str, *, is_open: bool
 
 
 def _write_tint(color: str) -> str:
-    """The colour of a code: a dot on its chip, and its stripe in the margin. Attributes, for the policy forbids styles."""
+    """The colour of a code: a dot on its chip, and its stripe in the margin. In attributes, because the content policy forbids
+    styles."""
     shape = f'viewBox="0 0 1 1" preserveAspectRatio="none" aria-hidden="true"><path d="M0 0h1v1H0z" fill="{escape(color)}"/>'
     return f'<svg class="dot" {shape}</svg><svg class="stripe" {shape}</svg>'
 
 
 def _write_data(chip: CodingView) -> Iterator[str]:
-    """What the page's script reads again."""
+    """The data for the page's script."""
     yield f' data-coding="{chip.idempotency_key}" data-code="{escape(chip.identifier)}" data-version="{chip.version}"'
     for name in CHOICE_FIELDS:
         if value := getattr(chip, name):
@@ -203,7 +204,7 @@ def _write_words(chip: CodingView, after: str) -> Iterator[str]:
 
 
 def _write_links(links: list[LinkView]) -> str:
-    """What a coding is linked to, kind by kind, with each sentence where it can be reached; read again by the page's script."""
+    """The links of a coding, by kind, with the address of each sentence; the page's script reads them too."""
     if not links:
         return ""
     by_kind = {kind: [_write_end(link) for link in links if link.kind == kind] for kind in Link.Kind}
@@ -223,7 +224,7 @@ def _write_end(link: LinkView) -> str:
 
 
 def _write_lines(chip: CodingView) -> Iterator[str]:
-    """What a coding says in whole lines: its values, its answers and its reason."""
+    """The values, answers and reason of a coding in whole lines."""
     if chip.note:
         yield f'<q class="reading"><bdi>{escape(chip.note)}</bdi></q>'
     if chip.answers:

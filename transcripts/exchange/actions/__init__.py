@@ -1,4 +1,4 @@
-"""Handing out a study, and taking one in."""
+"""Exporting and importing a study."""
 
 from __future__ import annotations
 

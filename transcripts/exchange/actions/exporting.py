@@ -1,6 +1,6 @@
-"""Exports of a study: written whole or not at all, and recorded with a hash of the bytes.
+"""Exports of a study: written completely or not at all, and recorded with a hash of the bytes.
 
-Also the jobs that a worker carries out: exports that take long, and large project files of REFI-QDA.
+Also the jobs for a worker: exports that take long, and large project files of REFI-QDA.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ from transcripts.studies.roles import Permission, Role
 
 WRITERS: dict[str, Callable[..., int]] = {"csv": write_csv, "json": write_json, "jsonl": write_jsonl}
 
-# So many rows of a table are made ready before somebody who waits may give up.
+# The number of rows that are prepared before the time of a waiting person is checked.
 ROWS_BETWEEN_LOOKS = 500
 
 
 class Written(NamedTuple):
-    """A file that was written: its rows, its SHA-256, and of a CSV how many cells are longer than a spreadsheet keeps."""
+    """A written file: its number of rows, its SHA-256 and, for a CSV, of cells that are longer than a spreadsheet keeps."""
 
     rows: int
     sha256: str
@@ -55,7 +55,7 @@ class Written(NamedTuple):
 
 
 def say_long_cells(number: int) -> str:
-    """The sentence about such cells; empty where there are none."""
+    """A sentence about such cells; empty if there are none."""
     if not number:
         return ""
     begin = "1 cell is" if number == 1 else f"{number:,} cells are"
@@ -88,10 +88,10 @@ def write_file(
     exact: bool = False,
     record: Callable[[dict[str, object]], object] = lambda _details: None,
 ) -> Written:
-    """Write one export to ``path``, which is there whole and recorded, or not at all.
+    """Write one export to ``path``: the file is complete and recorded, or does not exist.
 
-    The rows of a table come from one statement, which sees one state of the database and keeps no writer waiting. CSV
-    cells that a spreadsheet could take for formulas get an apostrophe unless ``exact``. Raises ``Refused``.
+    The rows of a table come from one statement, which sees one state of the database and does not block writers. CSV cells that
+    a spreadsheet could take for formulas get an apostrophe unless ``exact``. Raises ``Refused``.
     """
     if format not in export.formats:
         raise Refused(f"{export.name} cannot be written as {format!r}; the formats are {', '.join(export.formats)}.")
@@ -109,13 +109,13 @@ def write_file(
 
 
 def describe_file(written: Written, *, format: str, exact: bool) -> dict[str, object]:
-    """What the record says of a file."""
+    """The description of a file in its audit event."""
     told: dict[str, object] = {"format": format, "rows": written.rows, "sha256": written.sha256, "exact": exact}
     return {**told, "long_cells": written.long_cells} if written.long_cells else told
 
 
 def _write(export: Export, scope: Scope, format: str, draft: Path, *, exact: bool) -> tuple[int, int]:
-    """The rows of the file, and how many of its cells are longer than a spreadsheet keeps."""
+    """Write the file; returns its number of rows, and of cells that are longer than a spreadsheet keeps."""
     write_file = export.files.get(format)
     if write_file is not None or export.read_rows is None:
         rows = export.files[format](scope, draft)
@@ -143,7 +143,7 @@ def _sync(draft: Path) -> None:
 
 
 def _watch(export: Export, scope: Scope) -> Groups:
-    """The rows of a table; ``scope.watch`` gets their number from time to time."""
+    """The rows of a table; ``scope.watch`` receives their number from time to time."""
     assert export.read_rows is not None  # noqa: S101 - a table is written
     return Groups(_watch_groups(export.read_rows(scope), len(export.columns), scope))
 
@@ -158,10 +158,10 @@ def _watch_groups(rows: Iterable[Sequence[object]], width: int, scope: Scope) ->
 
 @contextmanager
 def letting_rows_go() -> Iterator[None]:
-    """Whatever ends the block early leaves no query half read.
+    """End the block without a half-read query, whatever ends it.
 
-    An exception keeps the frames it came through, and they keep their rows. SQLite refuses to write on a connection that still
-    reads, as soon as somebody else has saved meanwhile.
+    An exception keeps its frames, and these keep their rows. SQLite refuses to write on a connection that is still reading if
+    somebody else has saved in the meantime.
     """
     try:
         yield
@@ -172,7 +172,7 @@ def letting_rows_go() -> Iterator[None]:
 
 @contextmanager
 def draft_beside(path: Path) -> Iterator[Path]:
-    """An empty file in the same folder, gone at the end unless it was put in its place."""
+    """An empty file in the same folder, which is removed at the end unless it has replaced the target."""
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".draft-", delete=False) as stream:
         draft = Path(stream.name)
     try:
@@ -206,7 +206,7 @@ def hash_file(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-# What takes longer than this is left to a worker.
+# Exports that take longer than this are left to a worker.
 DIRECT_SECONDS = 2.0
 MAX_TOLD = 20
 
@@ -216,7 +216,7 @@ class TooLong(Exception):
 
 
 def watch_time() -> Callable[[int, int], None]:
-    """What a scope is given whose file is written while somebody waits. Raises ``TooLong``."""
+    """The ``watch`` of a scope whose file is written while a person waits. Raises ``TooLong``."""
     began = time.monotonic()
 
     def watch(_done: int, _total: int) -> None:
@@ -229,9 +229,9 @@ def watch_time() -> Callable[[int, int], None]:
 def write_or_leave(
     *, export: Export, scope: Scope, format: str, exact: bool, by: User, role: Role, unblind: Collection[int] = ()
 ) -> FileResponse | ImportJob:
-    """The file, written while somebody waits; where that takes long, the job of a worker who writes it.
+    """The file, written while a person waits, or a worker's job if that takes too long.
 
-    ``unblind``: the interviews that it unblinds for her, if it can be written. Raises ``Refused``.
+    ``unblind``: the interviews that the file unblinds for her, if it can be written. Raises ``Refused``.
     """
     try:
         return _send(export, scope, format, exact=exact, viewer=Viewer(scope.study, by, role), unblind=unblind)
@@ -262,7 +262,7 @@ def _send(
     export: Export, scope: Scope, format: str, *, exact: bool, viewer: Viewer, unblind: Collection[int]
 ) -> FileResponse:
     """The file as an answer; its hash is in the header X-Content-SHA256. Raises ``TooLong`` or ``Refused``."""
-    # The folder goes when the response is closed.
+    # The folder is removed when the response is closed.
     folder = tempfile.TemporaryDirectory(prefix="auditapp-export-")
     path = Path(folder.name) / f"{export.key}.{format}"
     try:
@@ -287,9 +287,9 @@ def _send(
 
 
 def find_hidden(viewer: Viewer, export: Export, scope: Scope) -> set[int]:
-    """The interviews whose labels this person may not see yet, and would see in the file.
+    """The interviews whose labels this person may not see yet and would see in the file.
 
-    Of archived and excluded ones, every one that she has not unblinded: she may code it again once it is restored.
+    They include every archived or excluded interview that she has not unblinded: she may code it again once it is restored.
     """
     machine = viewer.blinded(export.find_unblinded(viewer.study)) if export.find_unblinded is not None else set()
     left_out = set[int]()
@@ -306,7 +306,7 @@ def find_hidden(viewer: Viewer, export: Export, scope: Scope) -> set[int]:
 def hand_over(
     viewer: Viewer, export: Export, scope: Scope, *, details: dict[str, object], unblind: Collection[int]
 ) -> None:
-    """Record a file that is written, and that it unblinds: both, or neither. Raises ``Refused``."""
+    """Record a written file and its unblindings: both, or neither. Raises ``Refused``."""
     check_blind(viewer, export, scope, unblind=unblind)
     if unblind:
         interviews = list(scope.study.every_interview.kept().filter(pk__in=unblind).order_by("pk"))
@@ -315,7 +315,7 @@ def hand_over(
 
 
 def check_blind(viewer: Viewer, export: Export, scope: Scope, *, unblind: Collection[int]) -> None:
-    """Others may have coded more while the file was written than she agreed to unblind. Raises ``Refused``."""
+    """Refuse the file if others coded, while it was written, interviews that she did not agree to unblind."""
     if not export.unblinds or scope.only is not None:
         return
     if hidden := len(find_hidden(viewer, export, scope) - set(unblind)):
@@ -364,17 +364,17 @@ def run_export(run: JobRun) -> None:
 
 
 def _find_viewer(job: ImportJob) -> Viewer:
-    """Who asked, as she is now. Raises ``Refused``."""
+    """The present viewer for the person who requested it. Raises ``Refused``."""
     return Viewer(job.study, job.asked_by, _check_role(job, find_role(job.asked_by, job.study)))
 
 
 def find_permission(job: ImportJob) -> Permission:
-    """What a person needs to export this."""
+    """The permission for this export."""
     return _find_export(job).permission
 
 
 def check_taking(job: ImportJob, _user: User, role: Role) -> None:
-    """Whether she may still see everything in the file. Raises ``Refused``."""
+    """Check that she may still see everything in the file. Raises ``Refused``."""
     _check_role(job, role)
 
 
@@ -385,7 +385,7 @@ def _find_export(job: ImportJob) -> Export:
 
 
 def _check_role(job: ImportJob, role: Role | None) -> Role:
-    """What somebody may see hangs on her role, and what she unblinded in it stays so. Raises ``Refused``."""
+    """Check that her role is still the same, because it decides what she may see. Raises ``Refused``."""
     if role is None or role.key != job.options["role"]:
         raise Refused("Your role in this study has changed since you requested this file. Export it again.")
     return role
@@ -406,7 +406,7 @@ EXPORT = JobKind(
 
 
 def run_study(run: JobRun) -> None:
-    """Check the file of a job, or bring it in, as it was checked and for the people who were ticked then."""
+    """Check the file of a job, or import it as it was checked, with the people who were ticked then."""
     job = run.job
     [(name, data)] = run.read_files()
     people = job.outcome.get("people", [])
@@ -431,7 +431,7 @@ def run_study(run: JobRun) -> None:
 
 
 def _describe(report: StudyReport) -> dict[str, object]:
-    """The report as a job keeps it."""
+    """The report in the form that a job keeps."""
     people = [
         {
             "guid": person.guid,
@@ -452,7 +452,7 @@ def _describe(report: StudyReport) -> dict[str, object]:
 
 
 def read_members(data: QueryDict) -> Mapping[str, object]:
-    """Which people of the file are the members who bear their names, and whether codes with the study's names are the study's."""
+    """Which people in the file are the members with the same names, and whether codes with the study's names are the study's."""
     return {"members": data.getlist("member"), "same_names": "same_names" in data}
 
 

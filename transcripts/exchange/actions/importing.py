@@ -1,8 +1,8 @@
-"""Taking in a project file of REFI-QDA: all of it, or nothing, and without keeping others from coding for long.
+"""Importing a project file of REFI-QDA: completely or not at all, and without blocking other people's coding for long.
 
-New texts come in by parts that nobody sees (corpus/storing.py), and their codings with them. The last transaction makes
-these visible, publishes new codes, and stores what goes on texts that the study has. What goes there is worked out before
-that transaction, and once more if its people have coded meanwhile.
+New texts are stored in invisible parts (corpus/storing.py), with their codings. The last transaction makes these visible,
+publishes new codes, and stores the codings on existing texts. These are computed before that transaction, and again if their
+people have coded in the meantime.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ from transcripts.studies.models import Study
 BYTES_AT_A_TIME = 1 << 20
 ROWS_AT_A_TIME = 500
 TEXTS_AT_A_TIME = 100
-# How often codings on known texts are worked out before the last transaction; then it is done within.
+# How often codings on existing texts are computed before the last transaction; after that, within it.
 TRIES = 3
 
 
 class StudyRefused(Refused):
-    """A project file cannot be taken as it is; nothing was stored. ``problems`` are further sentences."""
+    """A project file cannot be imported as it is; nothing was stored. ``problems`` are further sentences."""
 
     def __init__(self, message: str, problems: Collection[str] = ()) -> None:
         super().__init__(message)
@@ -66,7 +66,8 @@ class StudyRefused(Refused):
 
 
 class StudyCodes(NamedTuple):
-    """The codes of a file by GUID, and their identifiers. ``version`` has the new ones, after ``base``; not published yet."""
+    """The codes of a file by GUID, with their identifiers. ``version``, based on ``base`` and not yet published, has the new
+    ones."""
 
     identifiers: dict[str, str]
     codes: dict[str, Code]
@@ -75,7 +76,7 @@ class StudyCodes(NamedTuple):
 
 
 class CodedText(NamedTuple):
-    """What is stored of one text: its interview, and what an event is to say of its codings."""
+    """The stored part of one text: its interview, and what the audit event will say about its codings."""
 
     interview_id: int
     codings: int
@@ -83,7 +84,7 @@ class CodedText(NamedTuple):
 
 
 class Merged(NamedTuple):
-    """What goes on texts that the study has, and the memos of the whole file: not stored yet."""
+    """The codings on existing texts, and the memos of the whole file; not stored yet."""
 
     codings: CodingPlan
     rows: list[tuple[int, list[Coding]]]
@@ -91,7 +92,7 @@ class Merged(NamedTuple):
     stored: StoredTexts
 
     def is_current(self) -> bool:
-        """Whether none of the file's people has done anything in the study since this was worked out."""
+        """Whether none of the file's people has done anything in the study since this was computed."""
         return all(part.is_current() for part in (self.codings, self.memos, self.stored))
 
 
@@ -107,13 +108,13 @@ def import_qdpx(
     run: JobRun | None = None,
     finish: Callable[[StudyReport], object] = lambda _report: None,
 ) -> StudyReport:
-    """Bring in texts, codes, codings and memos of a project file; what came in before is left alone.
+    """Import texts, codes, codings and memos of a project file; whatever was imported before is left as it is.
 
-    New codes make a new version of the codebook, which is published, because codings need published codes.
-    ``apart`` are GUIDs or names of people who bear a member's name and are not her. With ``same_names``, codes that have other
-    GUIDs here are those of the study with the same names. With ``dry_run`` nothing is stored.
-    Raises ``StudyRefused``. The ``run`` of a job is told how far it is, and may raise to end it; ``finish`` is called in
-    the transaction that makes everything visible.
+    New codes make a new version of the codebook, which is published, because codings need published codes. ``apart`` are GUIDs
+    or names of people who have a member's name but are not that member. With ``same_names``, codes with different GUIDs are
+    matched with the study's codes by name. With ``dry_run`` nothing is stored. Raises ``StudyRefused``. The progress is
+    reported to the ``run`` of a job, which may raise to end the import; ``finish`` is called in the transaction that makes
+    everything visible.
     """
     tell = run.tell if run else _tell_nobody
     try:
@@ -145,7 +146,7 @@ def import_qdpx(
 
 
 def _read_ends(file: QdpxFile, report: StudyReport) -> QdpxFile:
-    """The file with ends that are the character after the last one, as ours are; and what was measured."""
+    """The file with ends in our convention, the character after the last one; and the measurement."""
     if file.origin == ORIGIN:
         return file
     ends = measure_ends(file.sources)
@@ -179,7 +180,7 @@ def _check_draft(study: Study) -> None:
 
 @dataclass(frozen=True)
 class _Incoming:
-    """What a file holds, on its way into a study."""
+    """The content of a file during its import."""
 
     study: Study
     file: QdpxFile
@@ -192,7 +193,7 @@ class _Incoming:
     same_names: bool
 
     def rehearse(self, plans: Sequence[Plan]) -> None:
-        """Count everything and store nothing: new codes are stored and taken back."""
+        """Count everything and store nothing: new codes are stored and rolled back."""
         with transaction.atomic():
             codes = self._store_codes()
             transaction.set_rollback(True)
@@ -206,9 +207,9 @@ class _Incoming:
         self._add_counts(self._merge(codes, codings, noted))
 
     def bring_in(self, staged: Staged, finish: Callable[[StudyReport], object]) -> None:
-        """Store everything; new texts are there already, and nobody sees them yet."""
+        """Store everything; new texts are already stored, but not yet visible."""
         self.report.new["sentences"] = sum(each.sentences or 0 for each in staged.reports if each.created)
-        # The study before its files, as everybody locks them.
+        # The study is locked before its files, as everywhere.
         with transaction.atomic():
             self._hold_codebook()
             with staged.transaction():
@@ -233,7 +234,7 @@ class _Incoming:
                 return
 
     def _lock(self) -> None:
-        # What is read of a person's codings stays true until hers are stored, also while she codes at the desk.
+        # A person's codings, once read, stay the same until the imported ones are stored, even while she codes at the desk.
         hold_turns(self.study.pk)
         self._hold_codebook()
 
@@ -242,7 +243,7 @@ class _Incoming:
         _check_draft(self.study)
 
     def _store_codes(self) -> StudyCodes:
-        """Match the codes of the file with those of the study; new ones are stored in a version that is kept back."""
+        """Match the codes of the file with those of the study; store new ones in a version that is kept back."""
         base = current_version(self.study)
         if not self.file.project.codes:
             return StudyCodes({}, {}, base, None)
@@ -289,7 +290,7 @@ class _Incoming:
         return {note.guid: note for note in self.file.notes}
 
     def _store_on_new(self, staged: Staged, codings: CodingPlan) -> tuple[list[CodedText], list[Noted]]:
-        """Store the codings of new texts, which nobody sees yet, in short transactions; and collect the notes on them."""
+        """Store the codings of new texts, which are not visible yet, in short transactions; and collect the notes on them."""
         stored = StoredTexts(self.study, staged.find_interviews())
         coded: list[CodedText] = []
         noted: list[Noted] = []
@@ -304,7 +305,7 @@ class _Incoming:
         return coded, noted
 
     def _merge(self, codes: StudyCodes, codings: CodingPlan, noted: Iterable[Noted]) -> Merged:
-        """Work out what goes on texts that the study has, after what went on new ones. Stores nothing."""
+        """Compute the codings on existing texts, after those on new texts. Stores nothing."""
         self.tell("Comparing with the study", 0, len(self.texts.known))
         stored = StoredTexts.find(self.study, self.texts.known)
         lines = {" ".join(each.description.split()) for source in self.file.sources for each in source.selections} - {
@@ -388,7 +389,7 @@ def _check_codebook(study: Study, codes: StudyCodes) -> None:
 def _group(
     texts: Iterable[Text], stored: StoredTexts, codings: CodingPlan
 ) -> Iterator[tuple[int, list[tuple[int, list[Coding], list[Noted]]]]]:
-    """The interviews of new texts with their codings and notes, some at a time, after the number of texts before them."""
+    """The interviews of new texts with their codings and notes, some at a time, each group with the number of texts before it."""
     group: list[tuple[int, list[Coding], list[Noted]]] = []
     size = before = 0
     for text in texts:
@@ -397,7 +398,7 @@ def _group(
         rows = codings.add(source, placed)
         group.append((interview_id, rows, list(list_notes(source, placed, interview_id))))
         size += len(rows)
-        # Texts with few codings also make a group, for its transaction is the sign that the import goes on.
+        # Texts with few codings form groups too, because each transaction shows that the import is still running.
         if size >= ROWS_AT_A_TIME or len(group) >= TEXTS_AT_A_TIME:
             yield before, group
             before += len(group)

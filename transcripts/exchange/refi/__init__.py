@@ -1,1 +1,1 @@
-"""A study as a REFI-QDA project file, out and in."""
+"""Export and import of a study as a REFI-QDA project file."""

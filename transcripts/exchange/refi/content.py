@@ -1,4 +1,4 @@
-"""What a study's project file holds, read and written interview by interview."""
+"""The content of a study's project file, read and written interview by interview."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ Line ends are plain line feeds; auditapp puts back those that the texts had.
 
 @dataclass
 class Layout:
-    """Where the turns of an interview lie in the text that is written of it."""
+    """The places of an interview's turns in its written text."""
 
     text: str
     turns: list[QdpxTurn]
@@ -77,7 +77,7 @@ class Layout:
 
 
 def read_project(scope: Scope, guids: StudyGuids) -> tuple[QdpxProject, CodebookContent]:
-    """Everything but interviews and memos; the codebook once more, with all that the standard has no place for."""
+    """Everything except interviews and memos; and the codebook again, with everything that the standard cannot represent."""
     slug = scope.study.slug
     codebook = read_codebook(scope)
     memos = read_memos(scope).filter(subject__in=[Memo.Subject.CODE, Memo.Subject.STUDY])
@@ -101,7 +101,7 @@ def read_project(scope: Scope, guids: StudyGuids) -> tuple[QdpxProject, Codebook
 
 
 def read_codebook(scope: Scope) -> CodebookContent:
-    """The current version, and under their own heading the former codes that codings still have."""
+    """The current version, and under a separate heading the former codes that codings still have."""
     version = current_version(scope.study)
     content = read_version(version, coder=scope.coder) if version else CodebookContent()
     known = {code.identifier for code in content.codes}
@@ -122,7 +122,7 @@ def read_codebook(scope: Scope) -> CodebookContent:
 
 
 def read_active(scope: Scope) -> QuerySet[Coding]:
-    """The codings that are written."""
+    """The codings to write."""
     codings = Coding.objects.active().filter(
         scope.within("sentence__turn__interview"), sentence__retired_by__isnull=True
     )
@@ -130,21 +130,21 @@ def read_active(scope: Scope) -> QuerySet[Coding]:
 
 
 def read_memos(scope: Scope) -> QuerySet[Memo]:
-    """The memos that are written."""
+    """The memos to write."""
     memos = Memo.objects.active().filter(study=scope.study).exclude(text="")
     memos = memos.filter(Q(interview__isnull=True) | scope.within("interview"))
     return (memos if scope.only is None else memos.filter(author=scope.only)).order_by("pk")
 
 
 def list_people(scope: Scope) -> list[str]:
-    """Who coded or wrote what is written."""
+    """The authors of the codings and memos to write."""
     codings, memos = read_active(scope).values("coder"), read_memos(scope).order_by().values("author")
     people = User.objects.filter(Q(pk__in=codings) | Q(pk__in=memos))
     return list(people.order_by("username").values_list("username", flat=True))
 
 
 def read_sets(scope: Scope, guids: StudyGuids, codes: set[str]) -> Iterator[QdcSet]:
-    """The themes as they are now, each a set of its codes."""
+    """The current themes, each as a set of its codes."""
     if scope.only is not None:
         return
     slug = scope.study.slug
@@ -170,7 +170,7 @@ def read_sets(scope: Scope, guids: StudyGuids, codes: set[str]) -> Iterator[QdcS
 def read_sources(scope: Scope, guids: StudyGuids, joined: set[int]) -> Iterator[QdpxSource]:
     """The interviews as texts with their turns, codings and notes.
 
-    ``joined`` gets the numbers of codings that are written as a part of another one: see ``find_ranges``.
+    ``joined`` receives the ids of codings that are written as part of another one: see ``find_ranges``.
     """
     ids = list(Interview.objects.filter(scope.within()).order_by("pk").values_list("pk", flat=True))
     for first in range(0, len(ids), AT_A_TIME):
@@ -204,7 +204,7 @@ def read_sources(scope: Scope, guids: StudyGuids, joined: set[int]) -> Iterator[
 
 
 class Place(NamedTuple):
-    """Where somebody coded in a text, and her interpretive line: other programs show a coding's line as its selection's."""
+    """The place of a coding in a text, with its interpretive line, which other programs show as the selection's."""
 
     start: int
     end: int
@@ -222,16 +222,16 @@ class SpanRow(NamedTuple):
 
 
 class Range(NamedTuple):
-    """A code that somebody applied to a range of sentences: where it ends in the text, and the codings after the first."""
+    """A code that somebody applied to a range of sentences: its end in the text, and the codings after the first."""
 
     end: int
     others: list[Coding]
 
 
 def find_ranges(codings: Sequence[Coding], sentences: Sequence[SpanRow], layout: Layout) -> dict[int, Range]:
-    """Codings that are written as one, by the number of the first.
+    """Codings that are written as one, by the id of the first.
 
-    Only those that say the same, and whose sentences and words are found again from the two ends: nothing is lost by it.
+    Only codings with the same values whose sentences and words can be found again from the two ends are joined.
     """
     groups: defaultdict[tuple[object, ...], list[Coding]] = defaultdict(list)
     for coding in codings:
@@ -258,15 +258,15 @@ def find_ranges(codings: Sequence[Coding], sentences: Sequence[SpanRow], layout:
 
 
 def list_variables(scope: Scope) -> list[str]:
-    """The variables for what interviews tell of themselves beside the fields that the program knows."""
+    """The variables for the metadata of interviews that are not fields of the program."""
     told = Interview.objects.filter(scope.within()).values_list("metadata", flat=True)
     keys = {key for metadata in told.iterator(chunk_size=CHUNK) for key in metadata}
     return sorted(filter(None, map(pure.name_variable, keys)))
 
 
 class Making(NamedTuple):
-    """What the parts of one source are made with: ``ranges`` by the number of the coding that stands for one, ``links`` (GUIDs of
-    notes) by that of theirs."""
+    """The data for making the parts of a source: ``ranges`` by the id of their first coding, ``links`` (GUIDs of notes) by the id
+    of their coding."""
 
     slug: str
     guids: StudyGuids
@@ -311,7 +311,7 @@ def make_source(
 
 
 def lay_out(turns: Sequence[Turn]) -> Layout:
-    """The turns one below the other, each after the name of who speaks, as people read a transcript."""
+    """The turns one below the other, each after the name of the speaker, as in a transcript."""
     pieces: list[str] = []
     placed, start_of, length = [], {}, 0
     for turn in turns:
@@ -325,7 +325,7 @@ def lay_out(turns: Sequence[Turn]) -> Layout:
 
 
 def find_span(coding: Coding, layout: Layout) -> tuple[int, int]:
-    """The characters a coding is applied to: the words marked, the sentence, or the turn."""
+    """The characters to which a coding applies: the marked words, the sentence, or the turn."""
     shift = layout.start_of[coding.sentence.turn.position]
     if coding.code.family.unit == CodeFamily.Unit.TURN:
         turn = next(each for each in layout.turns if each.start == shift)
@@ -337,7 +337,7 @@ def find_span(coding: Coding, layout: Layout) -> tuple[int, int]:
 def make_selection(
     making: Making, source: str, place: Place, *, codings: Sequence[Coding], notes: Sequence[str]
 ) -> QdpxSelection:
-    """What one person applied to the same words for the same reason."""
+    """One person's codings of the same words with the same interpretive line, as one selection."""
     return QdpxSelection(
         guid=pure.name_selection(source, place.person, place.start, place.end, place.note),
         start=place.start,
@@ -350,8 +350,7 @@ def make_selection(
 
 
 def make_coding(making: Making, coding: Coding) -> QdpxCoding:
-    """One coding, and the others of its range, with notes of their links; what the standard has no place for goes into our
-    own part."""
+    """One coding, and the others of its range, with notes of their links; other values go into our own part."""
     guid = making.guids.of_coding(coding)
     others = making.ranges[coding.pk].others if coding.pk in making.ranges else []
     return QdpxCoding(
@@ -368,9 +367,9 @@ def make_coding(making: Making, coding: Coding) -> QdpxCoding:
 
 
 def read_notes(scope: Scope, guids: StudyGuids, joined: Collection[int]) -> Iterator[QdpxNote]:
-    """The memos, the links, and the interpretive lines of codings but for those ``joined`` to another one.
+    """The memos, the links, and the interpretive lines of codings except those ``joined`` to another one.
 
-    Each has a name of its own: QualCoder, for one, gives up at a second note of the same name.
+    Each has a unique name, because QualCoder, for example, fails at a second note with the same name.
     """
     numbers: Counter[str] = Counter()
     for note in _list_notes(scope, guids, joined):
@@ -405,13 +404,13 @@ def _list_notes(scope: Scope, guids: StudyGuids, joined: Collection[int]) -> Ite
 def write_study(scope: Scope, path: Path) -> int:
     """Write the study, or one person's part of it; returns the number of codings.
 
-    Memory holds twenty interviews at a time. What the standard has no place for goes into entries of our own, which
-    other programs leave alone.
+    Twenty interviews are in memory at a time. Data that the standard cannot represent go into separate entries, which other
+    programs ignore.
     """
     guids = StudyGuids(scope.study)
     study, codebook = read_project(scope, guids)
     with path.open("w+b") as stream:
-        # Filled while the sources are written, and read when the notes are.
+        # Filled while the sources are written, and read when the notes are written.
         joined: set[int] = set()
         sources, notes = read_sources(scope, guids, joined), read_notes(scope, guids, joined)
         written = write_qdpx(study, sources=sources, notes=notes, stream=stream)

@@ -1,4 +1,4 @@
-"""The values of a coding in our own part of a project file, its GUIDs and links as notes; people and what was stored."""
+"""The values of a coding in our own part of a project file, GUIDs, links as notes; and the people and the report of an import."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ MAX_NAME_LENGTH = 150
 class Guids:
     """The GUIDs of the rows of one kind in a study.
 
-    A key is unique to its person alone. Of several people's rows with the same one the oldest has it as its GUID; the others have
-    one made of person and key. Rows are never deleted, so a GUID never changes. Of keys that are ``taken`` by something
-    else all are made.
+    A key is unique only for its person. If several people's rows have the same key, it is the GUID of the oldest; the others
+    get a GUID made from person and key. Rows are never deleted, so a GUID never changes. If a key is ``taken`` by something
+    else, all its GUIDs are made.
     """
 
     def __init__(self, kind: str, rows: QuerySet[Any], taken: QuerySet[Any] | None = None) -> None:
@@ -59,7 +59,7 @@ class Guids:
         return str(key) if self._first_of.get(key, pk) == pk else self._make(key, person)
 
     def list_made(self, keys: Collection[UUID], *, person: str) -> set[UUID]:
-        """The GUIDs that are made for a person's rows, of which these are the keys."""
+        """The made GUIDs for a person's rows with these keys."""
         return {UUID(self._make(key, person)) for key in self._first_of.keys() & set(keys)}
 
     def _make(self, key: UUID, person: str) -> str:
@@ -67,7 +67,7 @@ class Guids:
 
     @cached_property
     def _first_of(self) -> dict[UUID, int]:
-        """The oldest row with each key that several have; 0 where none of them has it as its GUID."""
+        """The oldest row for each key that several rows have; 0 if none of them has it as its GUID."""
         shared = self._rows.values("idempotency_key").annotate(first=Min("pk"), several=Count("pk"))
         found = dict(shared.filter(several__gt=1).values_list("idempotency_key", "first"))
         if self._taken is not None:
@@ -86,7 +86,7 @@ def guids_of_memos(study: Study) -> Guids:
 
 
 class StudyGuids:
-    """All GUIDs of a study's export that are made of keys."""
+    """All GUIDs of a study's export that come from keys."""
 
     def __init__(self, study: Study) -> None:
         self._codings = guids_of_codings(study)
@@ -105,7 +105,7 @@ class StudyGuids:
 
 
 def write_details(coding: Coding) -> dict[str, str]:
-    """What the standard has no place for; empty values are left out."""
+    """The values that the standard cannot represent; empty ones are left out."""
     details = {
         "blinding": coding.blinding,
         **{name: getattr(coding, name) for name in CHOICE_FIELDS},
@@ -120,8 +120,8 @@ def write_details(coding: Coding) -> dict[str, str]:
 def read_details(details: Mapping[str, str], family: CodeFamily) -> dict[str, Any]:
     """The columns of a coding.
 
-    A coding of another program counts as assisted: nothing is known of what its coder had seen, and agreement rests on
-    blind codings alone.
+    A coding from another program counts as assisted, because it is not known what its coder had seen, and agreement is computed
+    only from blind codings.
     """
     return {
         "blinding": _one_of(Blinding.values, details.get("blinding"), Blinding.ASSISTED.value),
@@ -137,7 +137,7 @@ def read_details(details: Mapping[str, str], family: CodeFamily) -> dict[str, An
 
 
 def write_parts(first: Coding, others: Sequence[Coding], guids: StudyGuids) -> dict[str, str]:
-    """Names and times of a range's further codings, where they are not those that its first coding gives them."""
+    """Names and times of a range's further codings, if they differ from those derived from its first coding."""
     parts = [(guids.of_coding(coding), show_moment(coding.created_at)) for coding in others]
     name, made = guids.of_coding(first), show_moment(first.created_at)
     if parts == [(pure.name_part(name, number), made) for number in range(1, len(parts) + 1)]:
@@ -146,7 +146,7 @@ def write_parts(first: Coding, others: Sequence[Coding], guids: StudyGuids) -> d
 
 
 def read_parts(details: Mapping[str, str]) -> list[tuple[str, datetime]]:
-    """Names and times of a range's further codings; none where they are not told, or told in another way."""
+    """Names and times of a range's further codings; empty if they are missing or in another form."""
     try:
         found = json.loads(details.get("parts", "[]"))
         parts = [(read_guid(name), read_moment(made)) for name, made in found]
@@ -171,7 +171,7 @@ def _read_answers(text: str) -> dict[str, str]:
 
 
 def list_link_notes(codings: Collection[Coding], guids: StudyGuids) -> dict[int, list[str]]:
-    """The GUIDs of the notes on codings, by the number of the coding."""
+    """The GUIDs of the notes on codings, by the id of the coding."""
     found: dict[int, list[str]] = defaultdict(list)
     links = Link.objects.active().filter(coding__in=[coding.pk for coding in codings]).order_by("pk")
     for link in links.select_related("coder"):
@@ -180,7 +180,7 @@ def list_link_notes(codings: Collection[Coding], guids: StudyGuids) -> dict[int,
 
 
 def read_link_notes(codings: QuerySet[Coding], guids: StudyGuids) -> Iterator[QdpxNote]:
-    """A note for each link of these codings that stands: its kind, and the code or the place that it leads to."""
+    """A note for each active link of these codings: its kind, and the code or place to which it leads."""
     links = Link.objects.active().filter(coding__in=codings.values("pk")).order_by("pk")
     for link in links.select_related("code", "sentence__turn__interview", "coder").iterator(chunk_size=500):
         yield QdpxNote(
@@ -211,7 +211,7 @@ def _describe_end(link: Link) -> str:
 
 
 class FilePerson(NamedTuple):
-    """Somebody in the file, and whose name in the study she bears, if anybody's."""
+    """A person in the file, and the member with the same name, if any."""
 
     guid: str
     name: str
@@ -219,13 +219,13 @@ class FilePerson(NamedTuple):
 
     @property
     def kept_apart_as(self) -> str:
-        """The name of the account without a way in that stands for her where she is nobody of the study."""
+        """The name of the account without sign-in that represents her if she is not a member of the study."""
         name = self.name.removesuffix(f" {MARK}")
         return f"{name[: MAX_NAME_LENGTH - len(MARK) - 1]} {MARK}"
 
 
 def match_people(study: Study, users: Sequence[QdpxUser]) -> list[FilePerson]:
-    """The people of the file with the members who bear their names."""
+    """The people in the file with the members who have the same names."""
     members = {user.username.casefold(): user for user in study.members.all()}
     found = []
     for user in users:
@@ -236,8 +236,8 @@ def match_people(study: Study, users: Sequence[QdpxUser]) -> list[FilePerson]:
 
 
 class Accounts:
-    """The account for each person of a file. Who is no member, or is to be kept ``apart``, has one that nobody can use;
-    it is made when the first work of hers comes up. For a ``rehearsal`` it is not stored.
+    """The account for each person in a file. A person who is not a member, or is kept ``apart``, has an account that nobody can
+    use; it is made for the first of her work. For a ``rehearsal`` it is not stored.
     """
 
     def __init__(
@@ -250,7 +250,7 @@ class Accounts:
         self._rehearsal = rehearsal
 
     def find(self, guid: str) -> User:
-        """The account for a GUID; that of nobody known, where the file does not say who it was."""
+        """The account for a GUID, or that of an unknown person if the file does not name one."""
         if guid not in self.found:
             person = self._people.get(guid) or FilePerson("", NOBODY, None)
             is_member = guid not in self._apart and person.name not in self._apart
@@ -268,7 +268,7 @@ class Accounts:
         try:
             return _store_placeholder(name, by=self._by)
         except IntegrityError:
-            # Another file that is imported at the same time has made it.
+            # Another import has made it at the same time.
             user = _find_account(name)
             if user is None:
                 raise
@@ -290,8 +290,8 @@ def _store_placeholder(name: str, *, by: trail.Actor) -> User:
 
 @dataclass
 class StudyReport:
-    """``new`` and ``known`` count things by kind. ``left_out`` are sentences on what is not imported, ``notes`` on what
-    is imported in another form. ``namesakes`` are names of codes that the study has under other GUIDs.
+    """``new`` and ``known`` count things by kind. ``left_out`` are sentences on what is not imported, ``notes`` on what is
+    imported in another form. ``namesakes`` are names of codes that the study has with other GUIDs.
     """
 
     name: str
@@ -317,7 +317,7 @@ class StudyReport:
         return [(kind, self.new[kind], self.known[kind]) for kind in order if self.new[kind] or self.known[kind]]
 
     def add_namesakes(self, *, are_same: bool) -> None:
-        """Add the sentence on codes whose names the study has: whether they are those of the study was asked."""
+        """Add the sentence on codes whose names the study has, with the decision whether they are the study's."""
         if not self.namesakes:
             return
         one = len(self.namesakes) == 1
@@ -343,8 +343,8 @@ class StudyReport:
 class MatchedCodes(NamedTuple):
     """The codes of a file in a study: their identifiers by GUID, and the content of the next version.
 
-    ``known`` are in the study already, and of these ``reworded`` say something else here. ``namesakes`` are the names of codes that
-    the study has under other GUIDs.
+    ``known`` are in the study already, and ``reworded`` are those of them with another wording in the file. ``namesakes`` are
+    the names of codes that the study has under other GUIDs.
     """
 
     identifiers: dict[str, str]
@@ -363,10 +363,10 @@ def match_codes(
     *,
     by_name: bool = False,
 ) -> MatchedCodes:
-    """Find the codes of a file in a study, and lay what is new below what is there. The study's wording holds.
+    """Find the codes of a file in a study, and add new ones below the existing ones. The study's wording is kept.
 
-    ``applied`` are the GUIDs of those with which the file codes something: they are codes even where it calls them categories.
-    ``by_name``: namesakes are the study's codes, for some programs give every code a new GUID.
+    ``applied`` are the GUIDs of codes that have codings in the file: they are codes even if the file calls them categories.
+    ``by_name``: namesakes are the study's codes, because some programs give every code a new GUID.
     """
     latest = latest_version(study)
     known = read_content(latest) if latest else CodebookContent()
@@ -393,7 +393,7 @@ def match_codes(
         known,
         families=(*known.families, *(each for each in content_of_file.families if each.identifier not in families)),
         codes=(*known.codes, *_free_keys(new, known)),
-        # A pinned sentence has its place in the file's own interviews, which come later; an invented one needs none.
+        # A pinned sentence needs a place in the file's interviews, which come later; an invented one needs none.
         examples=tuple(each for each in content_of_file.examples if each.code not in there and not each.interview),
     )
     same = [code for code in content_of_file.codes if code.identifier in there]
@@ -403,8 +403,8 @@ def match_codes(
 
 
 def _find_namesakes(study: Study, codes: Sequence[QdcCode], known: CodebookContent) -> dict[str, str]:
-    """The GUIDs that codes of the study have, by those of codes of the file with the same names. A name that several have, in the
-    study or in the file, tells nothing."""
+    """The GUIDs of codes of the study, by those of codes of the file with the same names. Ambiguous names, in the study or in the
+    file, are ignored."""
     of_study = {each.identifier: each.name for each in known.codes if not each.is_category}
     by_guid = {make_guid("code", study.slug, identifier): name for identifier, name in of_study.items()}
     tails = {identifier[-files.GUID_DIGITS - 1 :] for identifier in of_study}
@@ -415,7 +415,7 @@ def _find_namesakes(study: Study, codes: Sequence[QdcCode], known: CodebookConte
 
 
 def _find_families(study: Study, codes: Sequence[QdcCode], known: CodebookContent) -> dict[str, str]:
-    """The same for families: new codes go below that of the study."""
+    """The same for families, so that new codes go into those of the study."""
     of_study = {make_guid("family", study.slug, each.identifier): each.name for each in known.families}
     tops = {code.guid: code.name for code in codes if not code.parent_guid and not code.is_codable}
     return _pair_by_name(tops, of_study)
@@ -447,7 +447,7 @@ def write_content(content: CodebookContent) -> bytes:
 def _read(
     study: Study, codes: Sequence[QdcCode], own: CodebookContent | None, known: CodebookContent
 ) -> tuple[CodebookContent, dict[str, str]]:
-    """What the file says, and the identifiers of its codes. Our own part has both."""
+    """The content of the file, and the identifiers of its codes; our own part has both."""
     if own is not None:
         of_guid = {make_guid("code", "", code.identifier): code.identifier for code in own.codes}
         pairs = zip(codes, lay_out_codes(own, scope=""), strict=True)
@@ -462,13 +462,13 @@ def _read(
 
 
 def _free_keys(new: Sequence[CodeContent], known: CodebookContent) -> list[CodeContent]:
-    """Without the keys that codes of the study have already."""
+    """Remove the keys that codes of the study already have."""
     taken = {code.key for code in known.codes}
     return [replace(code, key="") if code.key in taken else code for code in new]
 
 
 def read_own_codebook(stream: BinaryIO) -> CodebookContent | None:
-    """Our own part of the archive about the codebook; ``None`` where there is none that can be read."""
+    """Our own part of the archive about the codebook; ``None`` if there is no readable one."""
     try:
         with open_zip(stream) as archive:
             if pure.CODEBOOK_ENTRY not in archive:

@@ -1,4 +1,4 @@
-"""Codings of a project file as rows of the study. What is planned here is stored by the action."""
+"""Plans the codings of a project file as rows of the study; the action stores them."""
 
 from __future__ import annotations
 
@@ -37,13 +37,12 @@ REFUSED = (
     f"{HOW_TO_RECORD}"
 )
 
-# May be active once: a code of one person on one sentence in one blinding.
+# At most one is active: a code of one person on one sentence with one blinding.
 Place = tuple[int, str, int, str]
 
 
 class KnownNames:
-    """A person's idempotency keys in a study (``here``, with the GUIDs that are made of them) and in all studies, where each may
-    be used once."""
+    """A person's idempotency keys in a study (``here``, with the GUIDs made from them) and in all studies, each usable once."""
 
     def __init__(self, slug: str, here: QuerySet[Any], everywhere: QuerySet[Any], *, guids: Guids, person: str) -> None:
         self._rows = here
@@ -54,9 +53,9 @@ class KnownNames:
         self._slug = slug
 
     def find_free(self, guid: str) -> str | None:
-        """The name under which a thing of a file is stored; ``None`` where it is in the study already.
+        """The key under which a thing in a file is stored; ``None`` if it is in the study already.
 
-        The same file may come into two studies: in the second, things get names of their own.
+        The same file may be imported into two studies; in the second, things get separate keys.
         """
         own = make_guid("in study", self._slug, guid)
         if UUID(guid) in self.here or UUID(own) in self.here:
@@ -68,13 +67,13 @@ class KnownNames:
         return self._count == self._count_rows()
 
     def _count_rows(self) -> tuple[int, int]:
-        # Rows are never deleted, and what was withdrawn stays so.
+        # Rows are never deleted, and withdrawn rows stay withdrawn.
         found = self._rows.order_by().aggregate(stored=Count("pk"), withdrawn=Count("withdrawn_at"))
         return found["stored"], found["withdrawn"]
 
 
 class CodingPlan:
-    """Puts codings on every sentence their selection touches; those that came in before are left alone."""
+    """Puts codings on every sentence that their selection touches; codings that were imported before are left as they are."""
 
     def __init__(
         self,
@@ -92,19 +91,19 @@ class CodingPlan:
         self._now = timezone.now()
         self._guids = guids_of_codings(study)
         self._names: dict[int, KnownNames] = {}
-        # Names of this file's codings, by person: none is stored twice.
+        # Keys of this file's codings, by person, so that none is stored twice.
         self._used: defaultdict[int, set[UUID]] = defaultdict(set)
         self._active: dict[int, set[Place]] = {}
-        # By person, turn and code: the sentence that has the code, of families coded once per answer.
+        # By person, turn and code: the sentence that has the code, for families coded once per answer.
         self._first_of: dict[tuple[int, int, str], int] = {}
         self._seconds: list[str] = []
-        # Questions that the codebook requires an answer to, by how many codings have none.
+        # Required questions, with the number of codings without an answer.
         self._unanswered: Counter[str] = Counter()
         self._wrong_answers: Counter[str] = Counter()
         self._text_name = ""
 
     def copy(self) -> CodingPlan:
-        """The same plan so far. What people have coded in the study is read again."""
+        """A copy of the plan so far, which reads people's codings in the study again."""
         other = CodingPlan(self._study, self._codes, self._notes, self._find_account)
         other.used_notes, other.counts = set(self.used_notes), Counter(self.counts)
         other._used.update({person: set(names) for person, names in self._used.items()})
@@ -113,11 +112,11 @@ class CodingPlan:
         return other
 
     def is_current(self) -> bool:
-        """Whether nobody whose codings these are has coded in the study since her codings were read."""
+        """Whether none of the codings' authors has coded in the study since her codings were read."""
         return all(names.is_current() for names in self._names.values())
 
     def add(self, source: QdpxSource, text: PlacedText) -> list[Coding]:
-        """Everything applied to one text; the rows to be stored."""
+        """Add everything applied to one text; returns the rows to store."""
         rows: dict[Place, Coding] = {}
         self._text_name = source.name
         for selection in source.selections:
@@ -139,11 +138,11 @@ class CodingPlan:
         return list(rows.values())
 
     def leave_out(self, source: QdpxSource) -> None:
-        """Count what was applied to a text whose interview does not count in the study."""
+        """Count the codings of a text whose interview does not count in the study."""
         self._leave_out(source, "without interview")
 
     def refuse(self, source: QdpxSource) -> None:
-        """Count what was applied to a text that people may not code, and drop the notes on it."""
+        """Count the codings of a text that people may not code, and drop the notes on it."""
         self._leave_out(source, "without consent")
         notes = {*source.notes, *(guid for each in source.selections for guid in each.notes)} - self.used_notes
         self.counts["memos without consent"] += len(notes)
@@ -155,7 +154,7 @@ class CodingPlan:
         self.used_notes.update(guid for coding in applied for guid in coding.notes)
 
     def add_counts(self, report: StudyReport) -> None:
-        """Add what was counted to a report."""
+        """Add the counts to a report."""
         report.new["codings"], report.known["codings"] = self.counts["new"], self.counts["known"]
         report.add_note(
             self.counts["sentences"] - self.counts["new"] + self.counts["joined"],
@@ -195,8 +194,8 @@ class CodingPlan:
             )
 
     def _explain_seconds(self) -> str:
-        """Which codings were left out because their code is applied once per answer: by their id in the file alone, for
-        who imports it may not have coded these sentences yet."""
+        """The codings that were left out because their code is applied once per answer, named only by their id in the file,
+        because the person who imports it may not have coded these sentences yet."""
         more = self.counts["second in an answer"] - len(self._seconds)
         named = "; ".join([*self._seconds, *([f"and {more:,} more"] if more else [])])
         return (
@@ -222,7 +221,7 @@ class CodingPlan:
         selection: QdpxSelection | None,
         places: Sequence[Touch],
     ) -> None:
-        """Apply one coding of the file to its places, unless it is active there."""
+        """Apply one coding of the file to its places, unless it is already active there."""
         self.used_notes.update(coding.notes)
         code = self._codes.get(coding.code)
         if code is None or not places:
@@ -239,7 +238,7 @@ class CodingPlan:
         made = min(coding.created or selected or self._now, self._now)
         known = [self._notes[guid] for guid in coding.notes if guid in self._notes]
         told = [each.text for each in known if not is_link_note(each)]
-        # Where other programs keep what somebody wrote about a coding.
+        # Other programs keep remarks about a coding here.
         about = told or ([selection.description] if selection else [])
         note = " ".join(" ".join(about).split())
         before = len(rows), self.counts["joined"]
@@ -269,7 +268,7 @@ class CodingPlan:
                 self._seconds.append(f"coding {coding.guid} in {self._text_name}")
 
     def _is_second(self, row: Coding, turn_id: int) -> bool:
-        """Whether the person has the code on another sentence of the answer, where it is applied once."""
+        """Whether the person has the code on another sentence of the answer, if it is applied once per answer."""
         family = row.code.family
         if not family.once_per_answer or family.unit != CodeFamily.Unit.SENTENCE:
             return False
@@ -277,8 +276,8 @@ class CodingPlan:
         return self._first_of.setdefault(key, row.sentence_id) != row.sentence_id
 
     def _read_details(self, coding: QdpxCoding, code: Code) -> dict[str, Any]:
-        """The columns of a coding, without answers that its code does not offer. What is missing that the codebook requires stays
-        undecided: programs that cannot say it lose no coding by that."""
+        """The columns of a coding, without answers that its code does not offer. Missing values that the codebook requires stay
+        open, so that codings from programs without these values are not lost."""
         details = read_details(coding.details, code.family)
         answers = {}
         for key, answer in details["attributes"].items():
@@ -328,7 +327,7 @@ class CodingPlan:
     def _name_parts(
         self, coding: QdpxCoding, count: int, *, name: str, made: datetime, coder_id: int
     ) -> list[tuple[str, datetime]]:
-        """Names and times of the codings that one becomes: those that they had, where the file has them and they are free."""
+        """Keys and times of the codings that result from one: the original ones, if the file has them and they are free."""
         named = [pure.name_part(name, number) for number in range(count)]
         told = read_parts(coding.details)
         if len(told) != count - 1:
@@ -340,7 +339,7 @@ class CodingPlan:
         return list(zip(had if is_free and len(set(had)) == count else named, times, strict=True))
 
     def _load(self, coder: User) -> None:
-        """What is known of a person's codings, read when she first comes up."""
+        """A person's codings, read at her first coding."""
         coder_id = coder.pk
         if coder_id not in self._names:
             own = Coding.objects.filter(coder=coder_id)
@@ -360,7 +359,7 @@ def _place(row: Coding) -> Place:
 
 
 def _join(first: Coding, other: Coding) -> None:
-    """One coding over the words of two; whole sentences hold every word."""
+    """One coding over the words of two; a whole sentence covers all its words."""
     if first.quote_start is None or other.quote_start is None:
         first.quote_start = first.quote_end = None
     else:

@@ -1,4 +1,4 @@
-"""Texts and notes of a project file as interviews and memos of the study. What is planned here is stored by the action."""
+"""Plans the texts and notes of a project file as interviews and memos of the study; the action stores them."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ Text = tuple[QdpxSource, DividedText]
 MAX_KEY_LENGTH = 100
 KINDS = {label: value for value, label in Memo.Kind.choices}
 Subject = Memo.Subject
-# Of these a person keeps one memo each.
+# A person has one memo for each of these.
 KEPT_ONCE = (Subject.SENTENCE, Subject.INTERVIEW)
 
 _INTERPRETATION = re.compile(rf"{INTERPRETATION}( \d+)?")
 
 About = tuple[str, str, int | None, int | None]
-"""What a memo is about: the kind of subject, the key of a code, the interview, the sentence."""
+"""The subject of a memo: its kind, the key of a code, the interview, the sentence."""
 
 
 class PlannedTexts(NamedTuple):
-    """The texts that are new to the study, and those that it has."""
+    """The texts that are new to the study, and the existing ones."""
 
     new: list[Text]
     known: list[Text]
 
 
 def plan_texts(study: Study, sources: Sequence[QdpxSource], report: StudyReport) -> PlannedTexts:
-    """The texts as interviews, each under the identifier that it has or gets in this study."""
+    """The texts as interviews, each with its identifier in this study."""
     names = pure.name_texts(sources)
     stored = read_stored_turns(study, list(names.values()))
     pairs = []
@@ -74,7 +74,7 @@ def plan_texts(study: Study, sources: Sequence[QdpxSource], report: StudyReport)
     ):
         report.notes.append(f"Read as text, although they begin lines as speakers do: {list_texts(as_text)}.")
     stored = read_stored_turns(study, [divided.external_id for _, divided in pairs])
-    # One that is there with another text is refused with the file of interviews.
+    # An interview that exists with another text is refused with the file of interviews.
     known = [pair for pair in pairs if _is_stored(pair[1], stored)]
     report.known["interviews"] = len(known)
     there = {divided.external_id for _, divided in known}
@@ -82,7 +82,7 @@ def plan_texts(study: Study, sources: Sequence[QdpxSource], report: StudyReport)
 
 
 def _is_stored(divided: DividedText, stored: Mapping[str, list[tuple[str, ...]]]) -> bool:
-    """Whether the study has this text under its identifier. What kinds the prompts are, no heading says."""
+    """Whether the study has this text under its identifier, ignoring kinds of prompts, which headings do not give."""
     there, here = stored.get(divided.external_id), list_contents(turn for _, turn in divided.turns)
     if there is None or divided.how != "headings":
         return there == here
@@ -92,7 +92,7 @@ def _is_stored(divided: DividedText, stored: Mapping[str, list[tuple[str, ...]]]
 
 
 def write_files(new: Sequence[Text], name: str) -> list[tuple[str, bytes]]:
-    """Texts as files of interviews, of a size that is taken: names and contents."""
+    """Texts as files of interviews of an acceptable size: names and contents."""
     return [
         (name if number == 1 else f"{name}, part {number}", "\n".join(lines).encode())
         for number, lines in enumerate(_batch(new), 1)
@@ -113,7 +113,7 @@ def _batch(new: Iterable[Text]) -> Iterator[list[str]]:
 
 
 def place_read(pairs: Sequence[Text], plans: Iterable[Plan]) -> Iterator[tuple[Text, PlacedText]]:
-    """New texts with the sentences that they are cut into. The numbers of turns and sentences are made up, below zero."""
+    """New texts with their sentences. The ids of turns and sentences are temporary, below zero."""
     reads = {read.external_id: read for plan in plans for read in plan.new}
     numbers = count(-1, -1)
     for source, divided in pairs:
@@ -130,7 +130,7 @@ def place_read(pairs: Sequence[Text], plans: Iterable[Plan]) -> Iterator[tuple[T
 
 
 class StoredTexts:
-    """Interviews that are stored, by the ids that the texts of a file have."""
+    """Stored interviews, by the ids of the texts in a file."""
 
     def __init__(self, study: Study, ids: Mapping[str, int], names: Sequence[str] = ()) -> None:
         self._study = study
@@ -146,15 +146,15 @@ class StoredTexts:
         return cls(study, _find_ids(study, names), names)
 
     def get_interview(self, divided: DividedText) -> int:
-        """The number of a text's interview."""
+        """The id of a text's interview."""
         return self._ids[divided.external_id]
 
     def find_interview(self, divided: DividedText) -> int | None:
-        """The number of a text's interview; ``None`` where that is archived or excluded."""
+        """The id of a text's interview; ``None`` if it is archived or excluded."""
         return self._ids.get(divided.external_id)
 
     def may_be_coded(self, interview_id: int) -> bool:
-        """Whether the interview's consent lets people code it."""
+        """Whether the interview's consent allows people to code it."""
         return interview_id in self._codeable
 
     def place(self, pair: Text) -> PlacedText:
@@ -175,7 +175,7 @@ class StoredTexts:
         )
 
     def is_current(self) -> bool:
-        """Whether the same interviews count in the study and may be coded, and no sentence has been split or merged since."""
+        """Whether the same interviews still count and may be coded, and no sentence has been split or merged since."""
         if self._edits != self._count_edits() or self._codeable != self._list_codeable():
             return False
         return self._ids == _find_ids(self._study, self._names)
@@ -198,11 +198,11 @@ def _find_ids(study: Study, names: Sequence[str]) -> dict[str, int]:
 STUDY: About = (Subject.STUDY, "", None, None)
 
 Noted = tuple[About, Sequence[str], bool]
-"""Notes of a file and what they are about; whether those of one person are one memo."""
+"""Notes of a file and their subjects; and whether one person's notes on a subject become one memo."""
 
 
 def list_notes(source: QdpxSource, text: PlacedText, interview_id: int) -> Iterator[Noted]:
-    """The notes on a text and on selections in it; those on no sentence are about the interview."""
+    """The notes on a text and on selections in it; notes on no sentence are about the interview."""
     yield (Subject.INTERVIEW, "", interview_id, None), source.notes, True
     for selection in source.selections:
         if selection.notes:
@@ -213,10 +213,9 @@ def list_notes(source: QdpxSource, text: PlacedText, interview_id: int) -> Itera
 
 
 class MemoPlan:
-    """Notes of a file as memos. Of a sentence or an interview a person keeps one memo, so several notes there become one.
+    """Notes of a file as memos. A person has one memo per sentence or interview, so several notes there become one.
 
-    ``lines`` are what is written of codings in the file, on one line each. A note that only repeats one is no memo, nor is one
-    that tells of a link.
+    ``lines`` are the interpretive lines of codings in the file. A note that only repeats one is no memo, nor one about a link.
     """
 
     def __init__(
@@ -265,7 +264,8 @@ class MemoPlan:
             self._add(STUDY, group.notes)
 
     def finish(self, *, but: Collection[str]) -> None:
-        """Make rows of what was added, and of what nothing refers to, ``but`` for notes on codings: a memo on the study."""
+        """Make rows of the added notes, and of notes to which nothing refers, which become memos on the study; ``but`` has the
+        notes on codings."""
         self._repeating -= set(but)
         self._add(STUDY, [guid for guid in self._notes if guid not in but])
         for about, notes in self._found:
@@ -282,14 +282,14 @@ class MemoPlan:
                     self._has[author.pk].add(about)
 
     def is_current(self) -> bool:
-        """Whether nobody whose memos these are has written or withdrawn one since hers were read."""
+        """Whether none of the memos' authors has written or withdrawn one since hers were read."""
         return all(names.is_current() for names in self._names.values())
 
     def add_counts(self, report: StudyReport) -> None:
         """Add what was counted to a report."""
         report.new["memos"], report.known["memos"] = len(self.rows), self._known
-        report.leave_out(self._taken, "memo", "its author already has another one there.")
-        report.leave_out(len(self._links), "link of a coding", "links are in the file to be read alone.")
+        report.leave_out(self._taken, "memo", "its author already has a different one there.")
+        report.leave_out(len(self._links), "link of a coding", "links are in the file only for reading.")
         report.leave_out(
             len(self._repeating), "note", "only the words of an interpretation that is imported with its coding."
         )
@@ -310,7 +310,7 @@ class MemoPlan:
                 self._found.append((about, [note]))
 
     def _load(self, author: User) -> None:
-        """What is known of a person's memos, read when she first comes up."""
+        """A person's memos, read at her first memo."""
         author_id = author.pk
         if author_id not in self._names:
             own = Memo.objects.filter(author=author_id)
@@ -341,7 +341,7 @@ class MemoPlan:
         )
 
     def _write(self, note: QdpxNote) -> str:
-        """The words of a note; another program's title is a part of them."""
+        """The text of a note, including another program's title."""
         if self._is_own or not note.name.strip() or note.name.strip() in note.text:
             return note.text
         return f"{note.name.strip()}\n{note.text}"
@@ -352,5 +352,5 @@ def _join(text: str) -> str:
 
 
 def _make_thread(study: Study, author: User, name: UUID) -> UUID:
-    """A thread of its own: no two active memos share one, in any study."""
+    """A separate thread id, because no two active memos share one, in any study."""
     return UUID(make_guid("thread", study.slug, str(author.pk), str(name)))

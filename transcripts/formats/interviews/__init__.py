@@ -1,4 +1,4 @@
-"""Readers of files with interviews: bytes in, interviews or an error that names the place out. Knows nothing of Django.
+"""Readers of files with interviews. They turn bytes into interviews, or raise an error that names the place. No Django here.
 
     read_bytes(data, name="notes.jsonl")                       # finds out the format
     read_bytes(data, name="talk.txt", format="speaker_text")   # the format is given
@@ -65,10 +65,10 @@ __all__ = [
 ]
 
 KEPT_SIZE = 8_000_000
-"""Bytes of files that are read once and kept in memory together. A larger file is read again each time where its format can be
-divided, and so is any file beyond the first where they are more."""
+"""Bytes of files that are read once and kept in memory together. A larger file is read again each time if its
+format can be divided, and so is any file after the first if together they are larger."""
 HEAD = 1_000
-"""Characters of a text, at least, by which it is looked at."""
+"""The least number of characters of a text that are examined."""
 READERS_VERSION = "3"
 """Kept with each imported file; increased when a reader reads the same bytes differently."""
 
@@ -102,7 +102,7 @@ FORMATS: dict[str, Reader] = {
 }
 """The formats by the names that people give on the command line."""
 
-# What an object of each format has, and none of the formats before it.
+# The keys by which an object of each format is recognised; objects of the formats before it lack them.
 _FORMAT_OF_KEYS = {
     ("resourceSpans",): traces.OTEL_GENAI,
     ("observations",): traces.LANGFUSE,
@@ -131,15 +131,15 @@ _JSON_LIST = re.compile(r"\s*\[\s*[\[{\]]")
 
 
 class Reading:
-    """A file that is read some conversations at a time, so that memory stays small. Iterate over it as often as needed.
+    """A file that is read a few conversations at a time, so that memory use stays small. It can be iterated over repeatedly.
 
-    ``format`` and ``reason`` say what it was taken for and why; ``read_size`` how many bytes of ``size`` the iteration has come
-    through. What else was noticed is known at its end: ``warnings``, of them those that are counted, ``left_out``, and the names
-    that were ``read_as_text``. What is small, or cannot be divided, is read once and kept, unless ``keeps`` is false.
+    ``format`` and ``reason`` give the recognised format and why; ``read_size`` is how many bytes of ``size`` the iteration has
+    read. At its end, ``warnings``, the counted ones among them in ``left_out``, and the names that were ``read_as_text`` are
+    known. A file that is small or cannot be divided is read once and kept, unless ``keeps`` is false.
     """
 
     def __init__(self, content: Content, format: str = "auto", naming: Naming = NOTHING_SAID) -> None:
-        """``format`` is a key of ``FORMATS`` or "auto". Raises `ReadError`; ``ValueError`` for a format there is not."""
+        """``format`` is a key of ``FORMATS`` or "auto". Raises `ReadError`; ``ValueError`` for an unknown format."""
         if format not in FORMATS and format != "auto":
             raise ValueError(f"There is no format {format!r}. The formats are {', '.join(FORMATS)}.")
         self.name, self.size, self.read_size = content.name, content.size, 0
@@ -161,7 +161,7 @@ class Reading:
                 self.reason = "it is an archive with the head or the start of a log"
                 return
             self._content, self._told_of_archive = unpacked.content, unpacked.warnings
-            # A name in the column of speakers needs nobody to say that it is one.
+            # A name in a column of speakers does not need confirmation by a person.
             self._naming = Naming(naming.speakers | (unpacked.speakers - naming.texts), naming.texts)
             self.size = self._content.size
         self._encoding = find_encoding(self._content)
@@ -174,7 +174,7 @@ class Reading:
             raise ReadError(self.name, None, found, f"at most {MAX_WHOLE_SIZE:,} bytes (divide the file)")
 
     def __iter__(self) -> Iterator[ReadInterview]:
-        """Every interview, each found fit. Raises `ReadError` where one cannot be kept, and at the end where all cannot."""
+        """Every interview, checked. Raises `ReadError` if one cannot be kept, and at the end if all together cannot."""
         check = FileCheck(self.name)
         told, made = dict.fromkeys(self._told_of_archive), Counter[str]()
         self.left_out, self._changed, self.read_size = Counter(), Counter(), 0
@@ -190,7 +190,7 @@ class Reading:
         self._told = list(told)
 
     def _add(self, interview: ReadInterview, check: FileCheck) -> ReadInterview:
-        """The interview once it is found fit, mended if it has to be."""
+        """The checked interview, repaired if necessary."""
         try:
             check.add(interview)
         except Unkept:
@@ -202,7 +202,7 @@ class Reading:
 
     @property
     def joins(self) -> bool:
-        """Whether it may be joined with other files."""
+        """Whether the file may be joined with others."""
         return FORMATS[self.format].joins
 
     def load(self) -> ReadFile:
@@ -210,17 +210,17 @@ class Reading:
         return next(self._read_parts())
 
     def join(self, joined: Joined) -> None:
-        """Go on with the file as it was joined with others."""
+        """Use the file in its form after joining it with others."""
         self._joined = joined
         if self._whole is not None:
             self._whole = joined.apply(self._whole)
 
     def forget(self) -> None:
-        """Keep nothing of it in memory: it is read again each time."""
+        """Keep nothing in memory; the file is read again each time."""
         self.keeps, self._whole = False, None
 
     def _give_own_id(self, interview: ReadInterview, made: Counter[str]) -> ReadInterview:
-        """An interview whose id was made of its line, with its place there where several begin on one line."""
+        """Complete an id that was made from the line number: if several interviews begin on one line, add the place on it."""
         line_id = f"{Source(self.name, '').stem}-{interview.line}"
         if interview.external_id != line_id or interview.relation:
             return interview
@@ -232,7 +232,7 @@ class Reading:
 
     @property
     def warnings(self) -> list[str]:
-        """Sentences on what was assumed or left out, once everything was read."""
+        """Sentences on what was assumed or left out, after everything was read."""
         return [*self._told, *list_left_out(self.left_out), *list_left_out(self._changed)]
 
     def _read_parts(self) -> Iterator[ReadFile]:
@@ -264,16 +264,16 @@ class Reading:
 
 
 def _unpack(content: Content) -> Unpacked | ReadFile:
-    """What an archive is; one within an archive is read from memory."""
+    """Unpack an archive; an archive within an archive is read from memory."""
     return unpack(Content(content.name, content.read_whole()) if content.entry else content)
 
 
 def read_bytes(data: bytes, *, name: str, format: str = "auto", naming: Naming = NOTHING_SAID) -> ReadFile:
     """Read a whole file of interviews.
 
-    ``name`` is the file's name, for errors and for ids that the file does not give. ``format`` is a key of ``FORMATS``
-    or "auto"; ``naming`` is what a person said of names. Raises `ReadError` when anything in the file cannot be kept, so that
-    a file is read whole or not at all; ``ValueError`` for a format there is not.
+    ``name`` is the file's name, for errors and for ids that the file does not give. ``format`` is a key of ``FORMATS`` or
+    "auto"; ``naming`` has a person's decisions about names. Raises `ReadError` if anything in the file cannot be kept, so that
+    a file is read completely or not at all; ``ValueError`` for an unknown format.
     """
     reading = Reading(Content.of(name, data), format, naming)
     interviews = list(reading)
@@ -283,7 +283,7 @@ def read_bytes(data: bytes, *, name: str, format: str = "auto", naming: Naming =
 
 
 def recognise_format(source: Source) -> tuple[str, str]:
-    """The format that the content shows, and what shows it. Raises `ReadError` that names what was tried."""
+    """The format of the content, and the reason. Raises `ReadError`, which names what was tried."""
     head = _read_head(source)
     if _JSON_LIST.match(head) or _JSON_OBJECT.match(head):
         number, content = next(read_json_objects(source), (1, {}))
@@ -323,13 +323,13 @@ def _read_head(source: Source) -> str:
 
 
 MOST = 3
-# Keys that objects of any program have.
+# Keys that objects of any program may have.
 _COMMON = frozenset({"id", "type", "object", "output", "role", "content", "name"})
 _LIKE = 0.8
 _SPEAKERS = frozenset({*HEADS["speaker"], "user", "sender", "username"})
 _TEXTS = frozenset(HEADS["text"])
 
-# What the objects of a list have, and the format that keeps such a list under a key.
+# The keys of the objects in a list, and the format that has such a list under a key.
 _LISTS = {
     ("role", "content"): (conversations.CHAT_MESSAGES, "messages"),
     ("from", "value"): (conversations.SHAREGPT, "conversations"),
@@ -344,9 +344,9 @@ _SHAPES = {
 
 
 def describe_nearest(content: JsonObject, known: Mapping[tuple[str, ...], str]) -> str:
-    """The nearest formats and what the object lacks of them. ``known`` are the keys by which formats are recognised."""
+    """The nearest formats and what the object lacks for them. ``known`` are the keys by which formats are recognised."""
     nearest = {**(by_lists := _find_by_lists(content)), **_find_by_speakers(content)}
-    # Where a list says what it is, a key that is merely spelled alike says nothing.
+    # If a list identifies the format, keys that are only spelled similarly are ignored.
     exact = {key for keys in known for key in keys}
     rest = {key: value for key, value in content.items() if not by_lists or key in exact}
     for keys, format in sorted(known.items(), key=lambda item: -_measure_distance(item[0], rest)):
@@ -360,7 +360,7 @@ def describe_nearest(content: JsonObject, known: Mapping[tuple[str, ...], str]) 
 
 
 def _find_by_lists(content: JsonObject) -> dict[str, str]:
-    """Formats by what is in lists: under another key the same list would be read."""
+    """Formats recognised by the content of lists, which would be read under another key."""
     found: dict[str, str] = {}
     for key, value in content.items():
         first = value[0] if isinstance(value, list) and value else None
@@ -385,7 +385,7 @@ def _find_by_speakers(content: JsonObject) -> dict[str, str]:
 
 
 def _measure_distance(keys: tuple[str, ...], content: JsonObject) -> float:
-    """The share of a format's keys that the object has, or spells alike; 0 where only common ones are the same."""
+    """The share of a format's keys that the object has or spells similarly; 0 if only common keys match."""
     own = [key for key in keys if key not in _COMMON]
     there = [key for key in own if key in content or _find_like(key, content)]
     return len(there) / len(keys)

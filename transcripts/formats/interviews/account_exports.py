@@ -41,7 +41,7 @@ ROLES = {"user": "interviewer", "assistant": "model", "system": "system", "tool"
 _APART_OF_CHATGPT = frozenset({"id", "conversation_id", "title", "mapping", "current_node", "create_time", "consent"})
 _CALLS = frozenset({"code"})
 _RESULTS = frozenset({"execution_output", "tether_browsing_display", "tether_quote", "system_error"})
-# "Thought for 12 seconds", which says nothing of what was thought.
+# "Thought for 12 seconds", which does not contain the thought.
 _SAYS_NOTHING = frozenset({"reasoning_recap"})
 _TEXT_KEYS = ("text", "result", "content")
 
@@ -51,12 +51,12 @@ def read_chatgpt_export(source: Source) -> ReadFile:
 
         [{"title": "…", "mapping": {"n1": {"parent": null, "children": ["n2"], "message": {…}}, …}, "current_node": "n9"}]
 
-    The thread of a conversation is the path that was in sight at last: up from ``current_node``; without it, up from the leaf that
-    was written last; and where no message names a parent, all messages by their time. Other leaves are questions or answers
-    that were made again: each is a branch, a thread that hangs on the last turn that it shares. ``user`` is the interviewer,
-    ``assistant`` the model. Thoughts are reasoning; code and what is said to a tool are tool calls, with the tool's name as
-    speaker; what a tool says is a tool result. Messages that ChatGPT hides, such as custom instructions, are left out and
-    counted, as are pictures and other parts without text.
+    The thread of a conversation is the path that was shown last: up from ``current_node``; without it, up from the leaf that
+    was written last; and if no message names a parent, all messages by time. Other leaves are repeated questions or answers:
+    each is a branch, a thread that continues from the last turn that it shares. ``user`` is the interviewer, ``assistant`` the
+    model. Thoughts are reasoning; code and what is said to a tool are tool calls, with the tool's name as speaker; what a tool
+    says is a tool result. Messages that ChatGPT hides, such as custom instructions, are left out and counted, as are pictures
+    and other parts without text.
 
     The time of each message and the model that wrote it are kept. The models that answered are the interview's model, the day
     it began is its period. Every other key of a conversation is kept as metadata.
@@ -99,7 +99,7 @@ def _read_chatgpt_conversation(line: JsonLine, source: Source, left_out: Counter
 
 
 def _find_chatgpt_threads(current: Any, mapping: dict[str, JsonObject], left_out: Counter[str]) -> list[Thread]:
-    """What was in sight at last, and every other path to a message that nothing answers."""
+    """The path that was shown last, and every other path to a message without an answer."""
     parents = {key: _find_parent(node, mapping) for key, node in mapping.items()}
     turns = {
         key: tuple(_read_chatgpt_message(node["message"], left_out)) if isinstance(node.get("message"), dict) else ()
@@ -183,7 +183,7 @@ def _find_text(part: Any) -> str | None:
 
 
 CLAUDE = "claude_export"
-NO_MODEL = "The file does not name the model; say it on the page of the interview."
+NO_MODEL = "The file does not name the model; enter it on the page of the interview."
 
 _CLAUDE_ROLES = {"human": "user", "user": "user", "assistant": "assistant"}
 _APART_OF_CLAUDE = frozenset({"uuid", "name", "chat_messages", "created_at", "consent"})
@@ -194,10 +194,10 @@ def read_claude_export(source: Source) -> ReadFile:
 
         [{"uuid": "…", "name": "…", "created_at": "2026-03-01T…", "chat_messages": [{"sender": "human", "content": […]}]}]
 
-    ``human`` is the interviewer, ``assistant`` the model. Of a message the parts of ``content`` are read, as in chat messages;
-    its ``text``, which may say the thinking once more, only where there are none. Text that was taken out of an attachment is a
-    turn of the interviewer, with the file's name as speaker. Where messages name their parents, those that were made again are
-    branches. Mostly the file does not name the model. The day a conversation began is its period; every other key of it is kept as
+    ``human`` is the interviewer, ``assistant`` the model. For a message, the parts of ``content`` are read, as in chat
+    messages; its ``text``, which may repeat the thinking, is read only if there are none. Text extracted from an attachment is
+    a turn of the interviewer, with the file's name as speaker. If messages name their parents, repeated messages are branches.
+    Usually the file does not name the model. The day a conversation began is its period; every other key of it is kept as
     metadata.
 
     Raises `ReadError`.
@@ -233,7 +233,7 @@ def _read_claude_conversation(line: JsonLine, source: Source, left_out: Counter[
 
 
 def _find_claude_threads(content: JsonObject, messages: list[Any], reader: MessageReader) -> list[Thread]:
-    """One thread in the order of the file; where messages name their parents, one for each line of the tree."""
+    """One thread in the order of the file or, if messages name their parents, one for each path of the tree."""
     nodes: dict[str, Node] = {}
     for place, each in enumerate(messages, 1):
         turns = tuple(_read_claude_message(each, place, reader))

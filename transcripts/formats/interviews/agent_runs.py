@@ -54,8 +54,8 @@ def read_atif(source: Source) -> ReadFile:
 
     A step of the user or the system is a turn. A step of the agent gives its reasoning, its words, its calls and, after them,
     what was observed, each result joined with its call. Steps that were copied from an earlier run (``is_copied_context``) are
-    left out and counted. Steps are numbered 1, 2, 3, …; a gap is refused, because something would be missing without notice. Runs
-    of other agents in the same file hang on the turn that started them. Runs and continuations in other files hang on the turn
+    left out and counted. Steps are numbered 1, 2, 3, …; a gap is refused, because a step would be missing unnoticed. Runs of
+    other agents in the same file hang on the turn that started them. Runs and continuations in other files hang on the turn
     that names them if the files are imported together; otherwise a warning names them. The id is that of the trajectory, or of
     the session, or the file's name.
 
@@ -74,7 +74,7 @@ def read_atif(source: Source) -> ReadFile:
 def _read_inner(
     line: JsonLine, outer: ReadInterview, starts: dict[str, int], source: Source, left_out: Counter[str]
 ) -> Iterator[ReadInterview]:
-    """The runs of other agents that a run holds."""
+    """The runs of other agents inside a run."""
     number, content = line
     for place, each in enumerate(find_list(content, "subagent_trajectories"), 1):
         if not isinstance(each, dict):
@@ -95,7 +95,7 @@ def _read_inner(
 
 
 def _read_atif_run(line: JsonLine, source: Source, left_out: Counter[str]) -> tuple[ReadInterview, dict[str, int]]:
-    """A run, and for each other run that it names the position of the turn that names it."""
+    """Read a run and, for each other run that it names, the position of the turn that names it."""
     number, content = line
     steps, agent = content.get("steps"), content.get("agent")
     if not isinstance(steps, list) or not isinstance(agent, dict):
@@ -148,8 +148,8 @@ def _read_atif_run(line: JsonLine, source: Source, left_out: Counter[str]) -> tu
 
 
 def _choose_id(content: JsonObject, source: Source) -> str:
-    """Harbor names all its files alike, so the ids go first. Several files of a run may share that of the session; they get
-    different ids where they are imported together."""
+    """Harbor gives all its files the same name, so ids take precedence. Several files of a run may share the id of the session;
+    they get different ids if they are imported together."""
     given = (_read_id(content.get(key)) for key in ("trajectory_id", "session_id"))
     return next(filter(None, given), source.stem)[:200]
 
@@ -159,7 +159,7 @@ def _read_id(given: object) -> str:
 
 
 def _list_names(reference: JsonObject) -> tuple[str, ...]:
-    """What the file of another run may be known by: its name and its ids."""
+    """The names by which the file of another run may be known: its file name and its ids."""
     path = _read_id(reference.get("trajectory_path"))
     ids = (_read_id(reference.get(key)) for key in ("session_id", "trajectory_id"))
     return tuple(filter(None, (path.rpartition("/")[2], *ids)))
@@ -172,7 +172,7 @@ def _check_step(step: Any, place: int, line: int, source: Source) -> None:
     if number != place:
         found = f"step {number} in place {place}" if isinstance(number, int) else f"no number of step {place}"
         raise ReadError(
-            source.name, line, found, f"step {place}, for steps are numbered without a gap (export the whole run again)"
+            source.name, line, found, f"step {place}, because steps have no gaps (export the whole run again)"
         )
     given = step.get("source")
     if not isinstance(given, str) or given not in _ROLES:
@@ -190,7 +190,7 @@ def _read_step(step: JsonObject, reader: MessageReader) -> list[ReadTurn]:
         "tool_calls": [_read_call(call) for call in calls] if isinstance(calls, list) else calls,
     }
     told = [turn for turn in reader.read(message, number) if turn.text.strip() or turn.channel == "tool_call"]
-    # Where only one call was made, a result need not say whose it is.
+    # If only one call was made, a result need not name its call.
     made = [turn.call_id for turn in told if turn.channel == "tool_call"]
     for result in find_list(step.get("observation"), "results"):
         if isinstance(result, dict):
@@ -235,22 +235,22 @@ _PERSON = (
     "Commands not executed. The user rejected",
     "The user added a new task",
 )
-# Told once more in other keys, or of no interest to a reader.
+# Repeated in other keys, or of no interest to a reader.
 _REPEATED = frozenset({"thought", "action", "agent", "message_type", "is_demo", "tags", "cache_control"})
 
 
 def read_swe_agent(source: Source) -> ReadFile:
     """Runs of SWE-agent, ``.traj``, and of mini-swe-agent, ``.traj.json``.
 
-    SWE-agent writes one object with ``history``, the messages that the model saw. Demonstrations (``is_demo``), which another
-    model gave in another run, are left out and counted. What an agent without tool calls reads back is what its command printed: a
-    tool result. Its ``message_type`` is "observation"; where there is none, it is the message that follows an ``action``. That
-    command is in the agent's words and is not repeated. Every agent named in ``history`` is a thread of its own. ``info`` says how
-    the run ended; whatever else it has, such as the patch, is metadata.
+    SWE-agent writes one object with ``history``, the messages that the model saw. Demonstrations (``is_demo``), which come from
+    another model in another run, are left out and counted. The output of a command of an agent without tool calls is a tool
+    result. Its ``message_type`` is "observation"; without that, it is the message that follows an ``action``. That command is
+    in the agent's words and is not repeated. Every agent named in ``history`` is a thread of its own. ``info`` says how the run
+    ended; its other contents, such as the patch, are metadata.
 
-    mini-swe-agent writes one object with ``messages``, ``info`` and ``trajectory_format``. There too a message of a user behind
-    the first answer is what a command printed or what was wrong with it, unless a person interrupted. An answer may be a whole
-    response of OpenAI's Responses, whose items are read one by one. The message of the role ``exit`` says how the run ended.
+    mini-swe-agent writes one object with ``messages``, ``info`` and ``trajectory_format``. There too, a message of a user after
+    the first answer is the output or the error of a command, unless a person interrupted. An answer may be a complete response
+    of OpenAI's Responses, whose items are read one by one. The message of the role ``exit`` says how the run ended.
 
     Raises `ReadError`.
     """
@@ -304,7 +304,7 @@ def _read_swe_message(message: Any, place: int, reader: MessageReader) -> list[R
 
 
 def _is_output(message: Any, *, has_acted: bool, before: list[ReadTurn]) -> bool:
-    """Whether a message is what a command printed: by its type, or because it follows the command."""
+    """Whether a message is the output of a command: by its type, or because it follows the command."""
     if not isinstance(message, dict) or message.get("role") != "user":
         return False
     kind = message.get("message_type")
@@ -380,7 +380,7 @@ def _read_run_details(info: JsonObject, content: JsonObject, agent: str) -> dict
 
 
 def _read_info(content: JsonObject) -> dict[str, str]:
-    """What is known of the run besides its messages; the steps in ``trajectory`` tell the same once more."""
+    """The facts about the run besides its messages; the steps in ``trajectory`` only repeat these."""
     told = {**find_object(content, "info"), "replay_config": content.get("replay_config")}
     return {key: write_plain(value) for key, value in told.items() if value is not None and key != "exit_status"}
 
@@ -393,8 +393,8 @@ _APART_OF_TAU_BENCH = frozenset({"task_id", "trial", "reward", "traj", "consent"
 def read_tau_bench(source: Source) -> ReadFile:
     """Results of tau-bench: a list of runs, ``{"task_id": 0, "trial": 0, "reward": 1.0, "traj": [messages], "info": {…}}``.
 
-    A run is a trajectory; its reward is a score. The task's instructions to the simulated user, and what else ``info`` holds, is
-    metadata, for it is no part of what was said.
+    A run is a trajectory; its reward is a score. The task's instructions to the simulated user and the other contents of
+    ``info`` are metadata, because they are not part of the conversation.
 
     Raises `ReadError`.
     """

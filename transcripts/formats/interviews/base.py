@@ -1,6 +1,6 @@
-"""What every reader returns and how it refuses: interviews, turns, and errors that name the place.
+"""The results and errors of every reader: interviews, turns, and errors that name the place.
 
-Also what a JSON object says about an interview besides its turns: named fields, metadata, and when something was said.
+Also the reading of what a JSON object says about an interview besides its turns: named fields, metadata, and times.
 """
 
 from __future__ import annotations
@@ -20,11 +20,10 @@ ROLES = ("interviewer", "model", "system", "tool")
 CHANNELS = ("utterance", "reasoning", "tool_call", "tool_result")
 KINDS = ("interview", "trajectory")
 RELATIONS = ("", "branch", "subagent", "continuation")
-"""How a thread hangs on a turn of another: what was said otherwise from there on, a run that the turn started, or what
-goes on after a summary."""
+"""How a thread continues from a turn of another: as a branch, as a run that the turn started, or after a summary."""
 CONSENT_SCOPES = ("coding", "external", "quotation", "reuse")
 MAX_BASIS_LENGTH = 2_000
-"""Characters of what a consent rests on."""
+"""The greatest length of the basis of a consent."""
 
 MAX_FILE_SIZE = 500_000_000
 """Bytes of a file, or of a file in an archive."""
@@ -33,21 +32,21 @@ MAX_WHOLE_SIZE = 100_000_000
 MAX_TURN_SIZE = 1_000_000
 """Bytes of a turn's text in UTF-8."""
 KEPT_OF_RESULT = 100_000
-"""Bytes that are kept of a tool's result that is larger than a turn may be."""
+"""The number of bytes that are kept of a tool's result which is too large for a turn."""
 MAX_TURNS = 50_000
 """Turns of a conversation."""
 
 
 @dataclass(frozen=True)
 class ReadTurn:
-    """What one side said at one point. ``text`` is exactly what the file holds, white space and line breaks included.
+    """What one side said at one point. ``text`` is exactly as in the file, including white space and line breaks.
 
-    ``role`` is one of `ROLES`, ``channel`` one of `CHANNELS`; ``speaker`` is the name the file gives, for tool traffic
-    the name of the tool; ``prompt_kind`` says what kind of question an interviewer's turn is. ``call_id`` joins a result with
-    its call. ``details``, what the file says of the turn, may have: ``at`` (ISO 8601), ``model``, ``step`` (a number),
-    ``tokens`` ({"input": 3, "output": 4}), ``is_summary``, ``redacted``, ``prefilled`` (words put into the model's mouth),
-    ``error`` (true, or what went wrong), ``error_type`` (its kind, such as timeout), ``truncated`` ({"bytes", "sha256"} of the
-    whole text).
+    ``role`` is one of `ROLES`, ``channel`` one of `CHANNELS`; ``speaker`` is the name the file gives, for tool traffic the name
+    of the tool; ``prompt_kind`` says what kind of question an interviewer's turn is. ``call_id`` joins a result with its call.
+    ``details``, what the file says about the turn, may have: ``at`` (ISO 8601), ``model``, ``step`` (a number), ``tokens``
+    ({"input": 3, "output": 4}), ``is_summary``, ``redacted``, ``prefilled`` (words put into the model's mouth), ``error``
+    (true, or what went wrong), ``error_type`` (its kind, such as timeout), ``truncated`` ({"bytes", "sha256"} of the whole
+    text).
     """
 
     role: str
@@ -60,8 +59,8 @@ class ReadTurn:
 
 
 class Start(NamedTuple):
-    """A turn, by its position, from which a run goes out that another file tells: how, the names by which the file may be
-    known (its own, ids), and the warning that it is missing, "" without one."""
+    """A turn, by its position, that starts a run stored in another file: the relation, the names by which that file may be known
+    (its file name, ids), and the warning if it is missing, or ""."""
 
     relation: str
     position: int
@@ -71,9 +70,9 @@ class Start(NamedTuple):
 
 @dataclass(frozen=True)
 class Links:
-    """How a thread is tied to threads of other files; see threads.py. ``ids``: what else other files call it; ``starts``: the
-    runs that its turns start; ``within``: the session that it is a run of, ``words`` its first ones, by which the call is
-    found, and ``told`` the warning that the session is missing."""
+    """The connections of a thread with threads of other files; see threads.py. ``ids``: other names that files use for it;
+    ``starts``: the runs that its turns start; ``within``: the session to which the run belongs, ``words``: its first words, by
+    which the call is found, and ``told``: the warning if the session is missing."""
 
     ids: tuple[str, ...] = ()
     starts: tuple[Start, ...] = ()
@@ -84,16 +83,16 @@ class Links:
 
 @dataclass(frozen=True)
 class ReadInterview:
-    """One thread: a conversation that runs in one line. A text that is "" is not known. ``line`` is where it begins in the
+    """One thread: a conversation as one sequence of turns. A text that is "" is not known. ``line`` is where it begins in the
     file, from 1.
 
     ``kind`` is one of `KINDS`: a trajectory is a run of an agent, whose calls are coded too. A thread with a ``relation`` (one
-    of `RELATIONS`) hangs on a turn of another of the same file: ``hangs_on`` is that one's ``external_id`` and the position
-    of the turn, from 1. ``run`` says what is known of a run: ``task``, ``sample``, ``epoch``, ``status``, ``agent``, all text, and
-    ``scores`` by their names.
+    of `RELATIONS`) continues from a turn of another thread in the same file: ``hangs_on`` is that thread's ``external_id`` and
+    the position of the turn, from 1. ``run`` has the facts about a run: ``task``, ``sample``, ``epoch``, ``status``, ``agent``,
+    all text, and ``scores`` by their names.
 
-    ``consent`` is what the file says of it, by scope (one of `CONSENT_SCOPES`); a scope that is missing is not known.
-    ``links`` tie it to threads of other files that are imported with it.
+    ``consent`` is what the file says about consent, by scope (one of `CONSENT_SCOPES`); a missing scope is not known. ``links``
+    connect it with threads of other files that are imported with it.
     """
 
     external_id: str
@@ -123,8 +122,8 @@ class ReadInterview:
 @dataclass(frozen=True)
 class ReadFile:
     """A whole file that was read without an error. ``warnings`` are sentences on what was assumed or left out; ``left_out`` has
-    those of them that are counted, each with how often it happened. ``reason`` says what the format was recognised by.
-    ``read_as_text`` are names that begin lines as speakers do and were taken for text, each with the number of its lines."""
+    the counted ones among them, each with its count. ``reason`` says how the format was recognised. ``read_as_text`` are names
+    that begin lines as speakers do but were read as text, each with the number of its lines."""
 
     format: str
     interviews: list[ReadInterview]
@@ -135,7 +134,7 @@ class ReadFile:
 
 
 class Naming(NamedTuple):
-    """What a person said of names: which of those that were read as text speak, and which of the speakers are text."""
+    """A person's decisions about names: which names that were read as text are speakers, and which speakers are text."""
 
     speakers: frozenset[str] = frozenset()
     texts: frozenset[str] = frozenset()
@@ -143,7 +142,7 @@ class Naming(NamedTuple):
 
 NOTHING_SAID = Naming()
 
-# What the end of a file's name promises, and all of these are zip archives.
+# The formats that the end of a file's name indicates; all of these are zip archives.
 _PROMISED = {
     ".docx": "a Word document",
     ".odt": "an OpenDocument text",
@@ -154,7 +153,7 @@ _PROMISED = {
 
 
 def refuse_by_ending(name: str) -> None:
-    """Raise `ReadError` for bytes that are no text, where the file's name promises something else that they are not."""
+    """Raise `ReadError` for bytes that are not text if the file's name indicates a format that they do not have."""
     ending = next((each for each in _PROMISED if name.lower().endswith(each)), None)
     if ending:
         what = _PROMISED[ending]
@@ -163,11 +162,10 @@ def refuse_by_ending(name: str) -> None:
 
 
 class Source:
-    """The text of a file for a reader: as a whole, or in pieces that ``read_pieces`` gives as often as it is called.
+    """The text of a file for a reader: as a whole, or in pieces, which ``read_pieces`` returns each time it is called.
 
-    ``objects`` are set where only some of a file's JSON objects, each with its line, are to be read. ``lenient`` says that NaN
-    and Infinity in its JSON are null, as in the logs that Python programs write; ``naming`` who speaks in it and who does not,
-    where a person said so.
+    ``objects`` is set if only some of a file's JSON objects, each with its line, are to be read. ``lenient`` says that NaN and
+    Infinity in its JSON are null, as in logs that Python programs write; ``naming`` has a person's decisions about who speaks.
     """
 
     def __init__(
@@ -212,11 +210,11 @@ class Source:
 
 @dataclass(frozen=True)
 class Reader:
-    """A format: the words a person chooses it by, and the function that reads it or raises `ReadError`.
+    """A format: its name for people, and the function that reads it or raises `ReadError`.
 
-    Of a format that is ``divisible`` each JSON object is read by itself: what an object holds does not depend on the others.
-    In a ``log``, which a program wrote for itself, NaN and Infinity are null. A format that ``joins`` has threads that may hang
-    on those of other files.
+    If it is ``divisible``, each JSON object can be read separately, because objects do not depend on each other. In a ``log``,
+    which a program wrote for itself, NaN and Infinity are null. If it ``joins``, its threads may continue from those of other
+    files.
     """
 
     label: str
@@ -245,7 +243,7 @@ NAMED_DETAILS = {
     "language": "language",
 }
 """Keys of a line and the field of `ReadInterview` that each fills. All are text; null and absence mean not known."""
-# What is larger counts thousandths, and what is larger than that thousandths of those.
+# Larger numbers are milliseconds, and still larger ones microseconds.
 _SECONDS, _MILLISECONDS = 1e11, 1e14
 _WARNINGS_SHOWN = 20
 
@@ -253,7 +251,7 @@ _WARNINGS_SHOWN = 20
 def read_objects(
     format: str, source: Source, read: Callable[[JsonLine, Source, Counter[str]], Iterable[ReadInterview]]
 ) -> ReadFile:
-    """The interviews that ``read`` makes of each JSON object of a file; it counts what it leaves out. Raises `ReadError`."""
+    """The interviews that ``read`` makes from each JSON object of a file, counting what is left out. Raises `ReadError`."""
     left_out: Counter[str] = Counter()
     interviews = [interview for line in read_json_objects(source) for interview in read(line, source, left_out)]
     left_out = +left_out
@@ -274,9 +272,9 @@ def read_named(line: JsonLine, source: Source, *, apart: frozenset[str], externa
 
 
 def read_details(line: JsonLine, *, name: str, apart: frozenset[str]) -> dict[str, Any]:
-    """Fields of `ReadInterview`: what every key of the line says that is not in ``apart``, and its consent.
+    """Fields of `ReadInterview` from every key of the line that is not in ``apart``, and its consent.
 
-    Metadata that are no text are kept as JSON, null is left out.
+    Metadata that are not text are kept as JSON; null is left out.
     """
     number, content = line
     fields: dict[str, str] = {}
@@ -328,19 +326,19 @@ def write_plain(value: object) -> str:
 
 
 def find_object(held: Any, key: str) -> JsonObject:
-    """The object that ``held`` has under this key; an empty one where it has none, or is no object itself."""
+    """The object that ``held`` has under this key; an empty one if it has none or is not an object."""
     found = held.get(key) if isinstance(held, dict) else None
     return found if isinstance(found, dict) else {}
 
 
 def find_list(held: Any, key: str) -> list[Any]:
-    """The list that ``held`` has under this key; an empty one where it has none, or is no object."""
+    """The list that ``held`` has under this key; an empty one if it has none or is not an object."""
     found = held.get(key) if isinstance(held, dict) else None
     return found if isinstance(found, list) else []
 
 
 def find_text(held: Any, key: str) -> str:
-    """The text that ``held`` has under this key; "" where it has none, or is no object."""
+    """The text that ``held`` has under this key; "" if it has none or is not an object."""
     found = held.get(key) if isinstance(held, dict) else None
     return found if isinstance(found, str) else ""
 
@@ -356,7 +354,7 @@ def read_id(content: JsonObject) -> str | None:
 
 
 def leave_out_silent(interviews: Iterable[ReadInterview], left_out: Counter[str]) -> list[ReadInterview]:
-    """Those in which something is said: an account's export also holds conversations that were only begun."""
+    """The conversations that have messages: an account's export also contains conversations that were only begun."""
     kept = []
     for interview in interviews:
         if any(turn.text.strip() for turn in interview.turns):
@@ -377,12 +375,12 @@ def list_left_out(left_out: Counter[str]) -> list[str]:
 
 
 def say_times(sentence: str, count: int) -> str:
-    """A sentence with how often it happened, unless once."""
+    """A sentence with the number of times it applies, if more than once."""
     return sentence if count == 1 else f"{sentence} ({count:,} times)"
 
 
 def read_time(given: object) -> str:
-    """The time as ISO 8601, in UTC where the file counts from 1970; "" for what is no time."""
+    """The time as ISO 8601, in UTC if the file counts from 1970; "" if it is not a time."""
     if isinstance(given, bool) or given is None:
         return ""
     if isinstance(given, str):
@@ -399,7 +397,7 @@ def read_time(given: object) -> str:
 
 
 def describe_turn(at: object, model: object = "") -> dict[str, Any]:
-    """The details of a turn that have its time and its model, as far as they are known."""
+    """The time and the model as details of a turn, if they are known."""
     time = read_time(at)
     return {
         **({"at": time} if time else {}),
@@ -408,7 +406,7 @@ def describe_turn(at: object, model: object = "") -> dict[str, Any]:
 
 
 def read_day(given: object) -> str:
-    """The day of a time, such as 2026-03-01; "" for what is no time."""
+    """The day of a time, such as 2026-03-01; "" if it is not a time."""
     return read_time(given)[:10]
 
 
@@ -421,7 +419,7 @@ def write_clock(seconds: float) -> str:
 
 
 def note_clock(turns: Iterable[ReadTurn], left_out: Counter[str]) -> None:
-    """Count turns that are earlier, by their time, than the one before them that has one."""
+    """Count turns whose time is earlier than that of the last turn before them that has one."""
     before: datetime.datetime | None = None
     for turn in turns:
         at = turn.details.get("at")
@@ -430,7 +428,9 @@ def note_clock(turns: Iterable[ReadTurn], left_out: Counter[str]) -> None:
             continue
         # Times without a zone cannot be compared with those that have one.
         if before is not None and (now.tzinfo is None) == (before.tzinfo is None) and now < before:
-            left_out["By its time a turn is earlier than the one before it; the order of the file was kept."] += 1
+            left_out[
+                "The time of a turn is earlier than that of the one before it; the order of the file was kept."
+            ] += 1
         before = now
 
 

@@ -4,14 +4,14 @@
     <v Ada>Shall we begin?                  00:00:43,810 --> 00:00:47,850  43810	47850	Shall we begin?
                                             Ada: Shall we begin?
 
-Captions that follow each other are joined by a space, so that sentences which they cut are whole again. A new turn begins where
-another speaks, told by a voice tag, by a name and a colon (also in brackets, and more than once in a caption), by a dash or by
-``>>``; where nobody is named, where nobody speaks for two seconds. Marks of looks and places are left out. When a turn was spoken,
-from the beginning of the recording, is kept.
+Consecutive captions are joined by a space, so that divided sentences are whole again. A new turn begins where another person
+speaks, which a voice tag, a name with a colon (also in brackets, and more than once in a caption), a dash or ``>>`` shows; if
+nobody is named, where nobody speaks for two seconds. Marks of style and position are left out. The time of a turn, from the
+beginning of the recording, is kept.
 
-A caption without a name is nobody's where every caption says who speaks. Where names are only at the beginning of what
-somebody says, it goes on with her, unless she had ended and two seconds have passed. Captions that roll, in which a line is shown
-again while the next one comes, are read once.
+If every caption names its speaker, a caption without a name has no known speaker. If names are only at the beginning of each
+person's words, it continues the last speaker, unless she had ended a sentence and two seconds have passed. Lines of rolling
+captions, which are shown again while the next line appears, are read once.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ _LABEL = re.compile(
 )
 _ENDED = re.compile(r"[.!?…。！？؟][\"'”’»)\]]*\Z")
 _PAUSE = 2.0
-# A sentence that was begun may wait so long for its end.
+# The longest wait for the end of a sentence that was begun.
 _WAIT = 10.0
 
 
 class Cue(NamedTuple):
-    """What was shown from ``start`` to ``end``, in seconds: its lines, each after the voice that a tag names (None without a
-    tag). ``raw`` is all of it with its marks."""
+    """The text shown from ``start`` to ``end``, in seconds: its lines, each with the voice that a tag names (None without a tag).
+    ``raw`` is the whole text with its marks."""
 
     start: float
     end: float
@@ -67,9 +67,9 @@ class Cue(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """What one person says in a caption. ``name`` is "" where there is none; ``whole`` has it before the words, should it turn
-    out to be text. ``is_sure``: a tag or brackets name her. ``is_new``: somebody else speaks than before. ``is_first``: the
-    caption begins with it."""
+    """What one person says in a caption. ``name`` is "" if there is none; ``whole`` has the name before the words, in case it
+    turns out to be text. ``is_sure``: a tag or brackets name her. ``is_new``: the speaker is different from before. ``is_first``:
+    the caption begins with it."""
 
     start: float
     end: float
@@ -114,7 +114,8 @@ def _find_cues(source: Source) -> Iterator[Cue]:
 
 
 def _find_words(between: str, *, is_last: bool) -> str:
-    """The words of a caption among the lines between its times and the next: notes, and the next one's number, are none."""
+    """The words of a caption among the lines between its times and the next; notes and the number of the next caption are not
+    words."""
     if not is_last:
         *lines, last = between.removesuffix("\n").split("\n")
         is_apart = not lines or not lines[-1].strip()
@@ -158,7 +159,7 @@ def _make_cue(start: float, end: float, words: str) -> Cue:
 
 
 def _unroll(cues: list[Cue]) -> tuple[list[Cue], list[str]]:
-    """The captions without the lines that were shown before, where they roll."""
+    """The captions without repeated lines, if they roll."""
     repeated = [_count_repeated(before, cue) for before, cue in pairwise(cues)]
     sure = sum(words > 0 and is_sure for words, is_sure in repeated)
     if not sure or (sure < 2 and sure < len(repeated)):
@@ -171,12 +172,12 @@ def _unroll(cues: list[Cue]) -> tuple[list[Cue], list[str]]:
             kept.append(cue._replace(lines=lines))
         else:
             kept[-1] = kept[-1]._replace(end=max(cue.end, kept[-1].end))
-    return kept, ["The captions show lines again while the next ones come. Each was read once."]
+    return kept, ["The captions repeat lines while the next ones appear. Each line was read once."]
 
 
 def _count_repeated(before: Cue, cue: Cue) -> tuple[int, bool]:
-    """How many words at the head of a caption are those of the one before it, still shown; and whether that is sure, for who
-    says a thing twice is shown twice."""
+    """How many words at the beginning of a caption repeat the previous one, still shown; and whether that is certain, because a
+    person may also say the same words twice."""
     if not before.start <= cue.start <= before.end + _PAUSE:
         return 0, False
     shown, lines = [line for _, line in before.lines], [line for _, line in cue.lines]
@@ -210,7 +211,7 @@ def _warn_of_times(cues: Sequence[Cue]) -> list[str]:
 
 
 def _part(cues: Sequence[Cue]) -> list[Piece]:
-    """What each person says in each caption, as far as marks and names tell."""
+    """What each person says in each caption, as far as marks and names show."""
     dashes = [sum(voice is None and _DASH.match(line) is not None for voice, line in cue.lines) for cue in cues]
     is_dashed = max(dashes) > 1
     pieces = []
@@ -251,7 +252,7 @@ def _name_voice(cue: Cue, voice: str, words: str, *, is_new: bool, is_first: boo
 
 
 def _name_words(cue: Cue, words: str, *, is_new: bool, is_marked: bool, is_first: bool) -> Piece:
-    """Words with the name before them. Brackets without a colon say what is heard, unless a mark or a number is with them."""
+    """Words with the name before them. Brackets without a colon describe sounds, unless a mark or a number is with them."""
     label = _LABEL.match(words)
     name = (label["name"] or label["square"]).strip() if label else ""
     is_square = label is not None and label["square"] is not None
@@ -275,7 +276,7 @@ def _choose_speakers(pieces: Sequence[Piece], naming: Naming) -> tuple[set[str],
 
 
 def _keep_names(pieces: Sequence[Piece], speakers: set[str]) -> list[Piece]:
-    """The pieces in which only those who speak have a name; words that go on with those before in a caption are joined."""
+    """The pieces in which only speakers count as names; words that continue those before them in a caption are joined."""
     kept: list[Piece] = []
     for found in pieces:
         is_text = found.name and plain_name(found.name) not in speakers
@@ -289,7 +290,7 @@ def _keep_names(pieces: Sequence[Piece], speakers: set[str]) -> list[Piece]:
 
 def _make_turns(pieces: Sequence[Piece]) -> tuple[tuple[ReadTurn, ...], list[str]]:
     names = [piece.name for piece in pieces]
-    # Where a name is said again although nobody else spoke, or in tags, every caption has the name of who speaks.
+    # If a name is repeated although nobody else spoke, or is in tags, every caption names its speaker.
     firsts = [piece for piece in pieces if piece.is_first]
     is_said_always = any(one.name and one.name == other.name for one, other in pairwise(firsts))
     is_said_always = is_said_always or any(piece.is_sure and piece.text == piece.whole for piece in pieces)
@@ -308,7 +309,7 @@ def _make_turns(pieces: Sequence[Piece]) -> tuple[tuple[ReadTurn, ...], list[str
         warnings = ["The captions do not say who speaks. Every turn was assumed to be the model's."]
     elif nobody:
         have = f"{nobody:,} turns have" if nobody > 1 else "One turn has"
-        warnings.append(f"{have} no name in the captions. They are nobody's and were assumed to be the model's.")
+        warnings.append(f"{have} no name in the captions. Their speaker is not known and was assumed to be the model.")
     if gone_on:
         warnings.append(f"Captions without a name that follow a named one were joined to it ({gone_on:,}).")
     turns = tuple(

@@ -1,8 +1,8 @@
-"""One message of a conversation with a model, as any of the interfaces in use writes it: what it says, in which channel.
+"""Reads one message of a conversation with a model, in the form of any interface in use: its content by channel.
 
-A message gives its reasoning, its words and its calls, in this order; the parts of one content keep theirs. What is known
-beyond the words (when, by which model, the id of a call, that a tool failed) is in the details of the turns. Keys that no
-rule below names are kept in the details too, under ``other``, and counted.
+A message yields its reasoning, its words and its calls, in this order; the parts of one content keep their order. Other facts
+(time, model, the id of a call, the failure of a tool) are in the details of the turns. Keys without a rule below are kept in
+the details too, under ``other``, and counted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ROLES = {
 }
 """Roles of chat messages, and ours."""
 
-# Characters, as JSON, of what is kept of a key that no rule names.
+# The greatest length, as JSON, of the value of a key without a rule.
 MAX_OTHER = 2_000
 
 _REASONING_KEYS = ("reasoning", "reasoning_content", "thinking")
@@ -86,7 +86,7 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True)
 class MessageReader:
-    """Reads the messages of one line; counts in ``left_out`` what it has no place for."""
+    """Reads the messages of one line; counts in ``left_out`` what cannot be kept."""
 
     file: str
     line: int
@@ -167,7 +167,7 @@ class MessageReader:
         yield from _split_thinking(said) if role == "model" else said
         if isinstance(message.get("refusal"), str):
             yield Piece("utterance", message["refusal"])
-        # Some servers write a call among the parts and once more next to them.
+        # Some servers write a call among the parts and repeat it next to them.
         known = {piece.call_id for piece in said if piece.channel == "tool_call" and piece.call_id}
         yield from (call for call in map(_read_call, calls) if call.call_id not in known)
 
@@ -234,7 +234,7 @@ class MessageReader:
 
 
 class Misfit(Exception):
-    """What a message should not hold, and what was expected."""
+    """Invalid content of a message, and what was expected."""
 
     def __init__(self, found: str, expected: str) -> None:
         super().__init__(found, expected)
@@ -258,7 +258,7 @@ def _read_role(message: JsonObject) -> str:
 
 
 def _says(piece: Piece) -> bool:
-    """Whether a piece is kept: a result that is empty, and reasoning that was taken out, still took place."""
+    """Whether a piece is kept: empty results and removed reasoning are kept, because they still took place."""
     return bool(piece.text.strip()) or piece.channel == "tool_result" or "redacted" in piece.details
 
 
@@ -266,7 +266,7 @@ def _make_turn(piece: Piece, role: str, name: str, call_id: str, details: dict[s
     channel = "tool_result" if role == "tool" and piece.channel == "utterance" else piece.channel
     told = {**details, **piece.details}
     if channel in {"tool_call", "tool_result"}:
-        # A result can be in the message of the role that passes it on.
+        # A result can be in a message of the role that forwards it.
         speaks = "tool" if channel == "tool_result" else role
         joined = (piece.call_id or call_id) if channel == "tool_result" else piece.call_id
         speaker = piece.name or (name if channel == "tool_result" else "")
@@ -300,7 +300,7 @@ def _join_utterances(said: Iterable[Piece]) -> Iterator[Piece]:
 
 
 def _split_thinking(said: list[Piece]) -> Iterator[Piece]:
-    """Take reasoning that the first utterance begins with out of it; reasoning that never ends is all of it."""
+    """Separate reasoning at the beginning of the first utterance; if it never ends, the whole utterance is reasoning."""
     for position, piece in enumerate(said):
         if position == 0 and piece.channel == "utterance":
             yield from (
@@ -344,31 +344,31 @@ class Traffic(Protocol):
 
 
 def find_call_id(call: JsonObject) -> str:
-    """The id that joins a call with its result; "" without one."""
+    """The id that connects a call with its result; "" without one."""
     return next((call[key][:200] for key in _ID_KEYS if isinstance(call.get(key), str)), "")
 
 
 def find_name(call: JsonObject) -> str:
-    """The tool's name; "" where the file does not tell."""
+    """The tool's name; "" if the file does not give it."""
     return next((call[key][:200] for key in _NAME_KEYS if isinstance(call.get(key), str)), "")
 
 
 def read_arguments(call: JsonObject) -> tuple[str, str]:
-    """The arguments of a call as JSON text, as the file writes them where it writes text, and the tool's name."""
+    """The arguments of a call as JSON text (unchanged if the file has them as text), and the tool's name."""
     if isinstance(call.get("value"), str):
         return read_whole_call(call["value"])
     inner = next((call[key] for key in ("function", "custom") if isinstance(call.get(key), dict)), call)
     arguments = next((inner[key] for key in _ARGUMENT_KEYS if inner.get(key) is not None), "")
     if not isinstance(arguments, str):
         arguments = json.dumps(arguments, ensure_ascii=False)
-    # A call without arguments is a call all the same, and an empty turn would be lost.
+    # A call without arguments is still a call, and an empty turn would be lost.
     return arguments if arguments.strip() else "{}", find_name(inner)
 
 
 def read_whole_call(text: str) -> tuple[str, str]:
-    """The arguments in the text of a whole call, as they are written there, and the tool's name.
+    """The arguments in the text of a whole call, unchanged, and the tool's name.
 
-    Text that is no JSON object of a name and arguments is given back whole, with the name if it has one.
+    Text that is not a JSON object with a name and arguments is returned unchanged, with the name if it has one.
     """
     content = read_json_text(text)
     if not isinstance(content, dict):
@@ -379,7 +379,7 @@ def read_whole_call(text: str) -> tuple[str, str]:
 
 
 def _cut_value(text: str, key: str, value: Any) -> str:
-    """What the JSON ``text`` holds under ``key``, in the characters of the text; the value itself where it is text."""
+    """The value under ``key`` in the JSON ``text``, in its original characters; the value itself if it is text."""
     if isinstance(value, str):
         return value if value.strip() else "{}"
     for found in re.finditer(rf'"{key}"\s*:\s*', text):
@@ -393,10 +393,10 @@ def _cut_value(text: str, key: str, value: Any) -> str:
 
 
 def split_joined_results(turns: Iterable[ReadTurn]) -> Iterator[ReadTurn]:
-    """The turns, with a tool's message that holds what several calls gave as one turn for each.
+    """The turns, with a tool's message that contains the results of several calls divided into one turn for each.
 
-    Some files answer the calls of one message with a JSON list of objects, each with the ``name`` of its tool and the
-    ``content`` that it gave. The names have to be those of the calls before, in their order: else the list is itself a result.
+    Some files answer the calls of one message with a JSON list of objects, each with the ``name`` of its tool and its
+    ``content``. The names must be those of the previous calls, in their order; otherwise the list itself is a result.
     """
     calls: list[ReadTurn] = []
     channel = ""
@@ -425,7 +425,7 @@ def _read_joined(turn: ReadTurn, calls: Sequence[ReadTurn]) -> Iterator[ReadTurn
         content, given = each["content"], each.get(_ID_OF_RESULT)
         details = {key: turn.details[key] for key in turn.details if not place or key in {"at", "model"}}
         if given and given != call.call_id:
-            # An id that the call does not bear pairs nothing: their order does.
+            # If a call does not have this id, results are paired by order instead.
             details["other"] = {**details.get("other", {}), _ID_OF_RESULT: given}
         text = write_plain(content)
         yield replace(turn, speaker=call.speaker, text=text, call_id=call.call_id, details=details)
@@ -434,8 +434,8 @@ def _read_joined(turn: ReadTurn, calls: Sequence[ReadTurn]) -> Iterator[ReadTurn
 def pair_results(turns: Sequence[Traffic]) -> list[int | None]:
     """For each turn the position, from 1, of the call whose result it is, or ``None``.
 
-    A result goes with the last call before it that bears its id; one without an id with the first call of the group
-    before it that has no result yet.
+    A result belongs to the last call before it that has its id; a result without an id, to the first call of the preceding
+    group that has no result yet.
     """
     pairs: list[int | None] = []
     by_id: dict[str, int] = {}
@@ -460,8 +460,8 @@ def pair_results(turns: Sequence[Traffic]) -> list[int | None]:
 
 
 def name_results(turns: Sequence[ReadTurn], left_out: Counter[str]) -> tuple[ReadTurn, ...]:
-    """The turns with the tool's name as the speaker of each result that has none; what does not pair, and what goes back in
-    time, is counted."""
+    """The turns with the tool's name as the speaker of each result that has none. Results without a call, and turns whose times go
+    backwards, are counted."""
     note_clock(turns, left_out)
     named: list[ReadTurn] = []
     ids = Counter(turn.call_id for turn in turns if turn.channel == "tool_call" and turn.call_id)
@@ -486,7 +486,7 @@ def find_open_calls(turns: Sequence[ReadTurn]) -> list[int]:
 
 
 def read_json_text(given: Any) -> Any:
-    """What a text holds as JSON; the value itself when it is no text or holds none."""
+    """The value of a JSON text; the argument itself if it is not a text or not JSON."""
     if not isinstance(given, str):
         return given
     try:

@@ -1,4 +1,4 @@
-"""What holds for a file in any format: sizes, characters, ids. All of it is checked before anything is handed on."""
+"""Checks for files in any format: sizes, characters, ids. Everything is checked before anything is passed on."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ def _clear(name: str, dropped: Counter[str]) -> str:
 
 
 def fit_tool_traffic(interviews: Iterable[ReadInterview], changed: Counter[str]) -> list[ReadInterview]:
-    """The interviews with tool traffic that can be kept. ``changed`` counts what was done, in a sentence: of a result that is
-    larger than a turn may be its head is kept, with size and hash of the whole."""
+    """The interviews with tool traffic that can be kept: of a result that is too large for a turn, the beginning is kept, with the
+    size and hash of the whole. ``changed`` counts this, by sentence."""
     fitting = []
     for interview in interviews:
         turns = tuple(_fit_turn(turn, changed) for turn in interview.turns)
@@ -97,8 +97,8 @@ def _fit_turn(turn: ReadTurn, changed: Counter[str]) -> ReadTurn:
 
 
 def mend_characters(interview: ReadInterview, changed: Counter[str]) -> ReadInterview:
-    """The interview with the characters that no database keeps replaced: U+0000 by its symbol, half of a surrogate pair by
-    U+FFFD. ``changed`` counts the texts, and a turn says so in its details. What a consent rests on stays as it is."""
+    """The interview after replacing characters that no database keeps: U+0000 by its symbol, half of a surrogate pair by U+FFFD.
+    ``changed`` counts the texts, and the details of a turn record it. The basis of a consent stays as it is."""
     told = {name: _mend(getattr(interview, name), changed) for name in (*_NAMES, *_MORE_TEXTS, "metadata", "run")}
     turns = tuple(_mend_turn(turn, changed) for turn in interview.turns)
     hangs_on = interview.hangs_on
@@ -145,8 +145,8 @@ class Unkept(ReadError):
 
 
 class FileCheck:
-    """Whether the interviews of a file can be kept: each by itself as it is added, and at last all together. Of those that
-    were added only their ids and their places are remembered. Every method raises `ReadError`."""
+    """Checks whether the interviews of a file can be kept: each when it is added, and in the end all together. Only the ids and
+    places of added interviews are kept in memory. Every method raises `ReadError`."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -155,7 +155,7 @@ class FileCheck:
         self._hung: dict[str, tuple[str, int, int]] = {}
 
     def add(self, interview: ReadInterview) -> None:
-        """Refuse what cannot be kept of one interview; with `Unkept` what `mend_characters` mends."""
+        """Refuse an interview that cannot be kept; raises `Unkept` for what `mend_characters` repairs."""
         _check_interview(interview, self._name)
         external_id, line = interview.external_id, interview.line
         # Ids that differ only in case, white space or the way accents are composed are the same id to a reader.
@@ -166,7 +166,7 @@ class FileCheck:
             self._hung[external_id] = (*interview.hangs_on, line)
 
     def finish(self) -> None:
-        """Refuse what cannot be kept of all of them together."""
+        """Refuse interviews that cannot be kept together."""
         if not self._turns:
             raise ReadError(self._name, None, "no interview", "at least one")
         self._refuse_clashing_ids()
@@ -191,7 +191,7 @@ class FileCheck:
         )
 
     def _check_threads(self) -> None:
-        """Every thread hangs on a turn of another thread of the file, and none on itself in the end."""
+        """Check that every thread continues from a turn of another thread in the file, and that there is no circle."""
         for external_id, (thread, position, line) in self._hung.items():
             place = f"{shorten(external_id)} hangs on turn {position} of {shorten(thread)}"
             if not 1 <= position <= self._turns.get(thread, 0):
@@ -249,7 +249,7 @@ def _refuse_longer(text: str, max_length: int, what: str, name: str, line: int) 
 
 
 def _pieces(interview: ReadInterview) -> Iterator[tuple[str, str]]:
-    """Every text but those of turns, after its place in words."""
+    """Every text except those of turns, with its place in words."""
     for field in (*_MAX_LENGTHS, "inclusion_reason", "opening_prompt"):
         yield (f"the {field.replace('_', ' ')}", getattr(interview, field))
     yield ("the basis of the consent", interview.consent_basis)
@@ -264,7 +264,7 @@ def _pieces(interview: ReadInterview) -> Iterator[tuple[str, str]]:
 
 
 def _list_texts(value: object) -> str:
-    """Every key and text within a JSON value, so that none of them holds what a database cannot."""
+    """Every key and text within a JSON value, to check that a database can store them."""
     if isinstance(value, dict):
         return "".join(map(_list_texts, value)) + "".join(map(_list_texts, value.values()))
     if isinstance(value, list):
@@ -273,7 +273,7 @@ def _list_texts(value: object) -> str:
 
 
 def _measure(text: str, place: str, name: str, line: int) -> int:
-    """Bytes in UTF-8; refuses the null character and halves of surrogate pairs, which JSON can smuggle in."""
+    """The number of bytes in UTF-8; refuses the null character and halves of surrogate pairs, which JSON can contain."""
     odd = "\x00" if "\x00" in text else None
     size = 0
     try:

@@ -1,11 +1,12 @@
 """Sessions of Claude Code: an object on each line with ``sessionId``, ``uuid``, ``parentUuid`` and ``message``.
 
 Lines of ``user`` and ``assistant`` are messages; the others (titles, snapshots of files, progress) are counted and left out, as
-are messages that the program wrote for itself (``isMeta``). Parents form a tree, of which lines without words are a part too: its
-current line is the session, other lines are branches. Side chains (``isSidechain``) are runs of sub-agents and hang on the call
-that started them, as far as the file tells. One in a file of its own has the id of its session and of its agent, and hangs on the
-call where the session's file is imported with it. Behind a summary that replaced what was said (``isCompactSummary``) the session
-goes on in a continuation. One answer that is written over several lines is read in their order. Its tokens are counted once.
+are messages that the program wrote for itself (``isMeta``). Parents form a tree, which includes lines without words: its
+current path is the session, other paths are branches. Side chains (``isSidechain``) are runs of sub-agents and continue from
+the call that started them, if the file names it. A side chain in a separate file has the id of its session and of its agent,
+and is linked to the call if the session's file is imported with it. After a summary that replaced the conversation
+(``isCompactSummary``), the session goes on in a continuation. An answer that is written over several lines is read in their
+order, and its tokens are counted once.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def _read_session(session: str, lines: list[JsonLine], source: Source, left_out:
     chains: dict[str, list[JsonLine]] = {"": []}
     for line in lines:
         chains.setdefault(_name_chain(line[1]), []).append(line)
-    # The call that started each agent, where its result says so.
+    # The call that started each agent, if its result names it.
     agents = dict(filter(None, (_read_agent(content) for _, content in lines)))
     threads = _divide(chains.pop(""), source, left_out)
     if not threads:
@@ -167,8 +168,8 @@ def _find_words(thread: Thread) -> str:
 
 
 def _find_start(threads: list[Thread], started: Thread, call_id: str) -> tuple[int, int]:
-    """The call that started a run: the one with the id, else the one whose arguments have its first words, else the last that
-    starts agents."""
+    """The call that started a run: the one with the id, or else the one whose arguments contain its first words, or else the last
+    call that starts agents."""
     words = _find_words(started)
     calls = [
         ((place, position), turn)
@@ -186,7 +187,7 @@ def _find_start(threads: list[Thread], started: Thread, call_id: str) -> tuple[i
 
 
 def _divide(lines: list[JsonLine], source: Source, left_out: Counter[str]) -> list[Thread]:
-    """The threads of one chain: a tree, cut where a summary replaced what was said."""
+    """The threads of one chain: a tree, divided where a summary replaced the conversation."""
     nodes: dict[str, Node] = {}
     summaries: set[str] = set()
     told: set[str] = set()
@@ -216,7 +217,7 @@ def _divide(lines: list[JsonLine], source: Source, left_out: Counter[str]) -> li
 
 
 def _cut_summaries(threads: list[Thread]) -> list[Thread]:
-    """Every thread that goes on after a summary, cut in two: the second hangs on the last turn before the summary."""
+    """Divide every thread that continues after a summary: the second part continues from the last turn before the summary."""
     cut = list(threads)
     for place, thread in enumerate(threads):
         at = next((at for at, turn in enumerate(thread.turns) if at and turn.details.get("is_summary")), None)
@@ -228,7 +229,7 @@ def _cut_summaries(threads: list[Thread]) -> list[Thread]:
             if other.hangs_on and other.hangs_on[0] == place and other.hangs_on[1] > at:
                 other.hangs_on = (len(cut), other.hangs_on[1] - at)
         cut.append(behind)
-    # A continuation may be compacted once more.
+    # A continuation may be compacted again.
     return _cut_summaries(cut) if len(cut) > len(threads) else cut
 
 

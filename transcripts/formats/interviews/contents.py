@@ -1,6 +1,6 @@
-"""The bytes of a file, wherever they lie; files that are archives; and from bytes to text.
+"""The bytes of a file, wherever they are stored; archives; and decoding bytes to text.
 
-Text may be in UTF-8, UTF-16 with a mark, Windows-1252 or Mac Roman. Everything else is refused by a sentence that names it.
+Text may be in UTF-8, UTF-16 with a mark, Windows-1252 or Mac Roman. Everything else is refused with a sentence that names it.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ _KNOWN = (".json", ".jsonl", ".txt", ".md", ".vtt", ".srt", ".sbv", ".tsv", ".do
 _EXPECTED = (
     f"a document (.docx, .odt), a log (.eval), the archive of an account's export with {CONVERSATIONS}, or a text file"
 )
-# So much of the files of an archive is unpacked into memory; of the rest, each is unpacked when it is read.
+# This much of an archive is unpacked into memory; the other files are unpacked when they are read.
 _UNPACKED_AT_ONCE = 50_000_000
 _AS_CSV = "the sheet saved as CSV, with a first row that names the columns speaker and text"
 _AS_DOCX = "the transcript saved as .docx, .odt or .txt"
-# Documents that are archives too, by a member of theirs, and what to do with them.
+# Documents that are archives too, recognised by one of their members, and what to do with them.
 _OTHER_DOCUMENTS = {
     "xl/workbook.xml": ("an Excel workbook", _AS_CSV),
     "xl/workbook.bin": ("an Excel workbook", _AS_CSV),
@@ -68,9 +68,9 @@ _OPEN_KINDS = {
 
 @dataclass(frozen=True)
 class Content:
-    """The bytes of the file ``name``: in memory, in a file on a disk, or, with ``entry``, in that file of an archive.
+    """The bytes of the file ``name``: in memory, in a file on disk or, with ``entry``, in that file of an archive.
 
-    A file on a disk must stay as it is while it is in use: ``stamp``, its size and the time of its change, shows whether it did.
+    A file on disk must not change while it is in use; ``stamp``, its size and modification time, shows whether it did.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Content:
 
     @classmethod
     def of(cls, name: str, data: bytes | Path) -> Content:
-        """These bytes, or those of the file at a path. Raises `ReadError` for more than are read, and ``OSError``."""
+        """These bytes, or those of the file at a path. Raises `ReadError` for a file that is too large, and ``OSError``."""
         stamp = None if isinstance(data, bytes) else _stamp(data)
         size = len(data) if isinstance(data, bytes) else data.stat().st_size
         if size > MAX_FILE_SIZE:
@@ -89,7 +89,7 @@ class Content:
 
     @property
     def size(self) -> int:
-        """Bytes; of an entry those that its archive declares. Raises `ReadError`."""
+        """The number of bytes; for an entry, the number that its archive declares. Raises `ReadError`."""
         if self.entry:
             with self.open_archive() as archive:
                 return archive.read_size(self.entry)
@@ -121,7 +121,7 @@ class Content:
                     yield chunk
 
     def read_whole(self) -> bytes:
-        """All bytes at once. Raises `ReadError`, also for more than are read so."""
+        """All bytes at once. Raises `ReadError`, also if there are too many to read at once."""
         content = bytearray()
         for chunk in self.read_chunks():
             content += chunk
@@ -132,7 +132,7 @@ class Content:
 
     @contextmanager
     def open_archive(self) -> Iterator[ZipInput]:
-        """The archive that these bytes are, or in which the entry is. Raises `ReadError` for one that is not safe to read."""
+        """The archive in these bytes, or the one that contains the entry. Raises `ReadError` if it is not safe to read."""
         stream = io.BytesIO(self.data) if isinstance(self.data, bytes) else self._open_file(self.data)
         try:
             with stream, open_zip(stream, limits=_LIMITS) as archive:
@@ -156,7 +156,7 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 class Unpacked(NamedTuple):
-    """What is read of an archive, warnings of what was made of it, and who speaks in the tables of a document."""
+    """The readable content of an archive, warnings about it, and the speakers in the tables of a document."""
 
     content: Content
     warnings: list[str]
@@ -164,7 +164,7 @@ class Unpacked(NamedTuple):
 
 
 def unpack(content: Content) -> Unpacked | ReadFile:
-    """What is read of an archive, as UTF-8 text; of a log that is an archive what was read. Raises `ReadError`."""
+    """Unpack an archive to UTF-8 text; for a log that is an archive, the result of reading it. Raises `ReadError`."""
     name = content.name
     with content.open_archive() as archive:
         if is_inspect_archive(archive):
@@ -203,15 +203,15 @@ def _refuse_other_open_kinds(archive: ZipInput, name: str) -> None:
 
 
 def expand(content: Content) -> list[Content]:
-    """The files in an archive of several, each under the archive's name and its own; what is no such archive is given back.
+    """The files in an archive of several files, each under the archive's name and its own; anything else is returned unchanged.
 
-    Raises `ReadError` for an archive that is not safe to read. What the archive holds besides files that readers know, such as
-    the web page of an account's export, is passed over.
+    Raises `ReadError` for an archive that is not safe to read. Files that no reader knows, such as the web page of an account's
+    export, are skipped.
     """
     if not content.is_archive:
         return [content]
     with content.open_archive() as archive:
-        # Archives that are one thing by themselves.
+        # Archives that are a single document or log.
         single = (WORD_DOCUMENT, OPEN_DOCUMENT, *_OTHER_DOCUMENTS, "header.json", "_journal/start.json")
         accounts = [entry for entry in archive.names if _CONVERSATIONS.search(entry)]
         if any(entry in archive for entry in single) or len(accounts) == 1:
@@ -228,7 +228,7 @@ def expand(content: Content) -> list[Content]:
 
 
 def _is_hidden(entry: str) -> bool:
-    """What file managers add."""
+    """Whether it is a file that file managers add."""
     return entry.startswith("__MACOSX/") or entry.rpartition("/")[2].startswith(".")
 
 
@@ -260,7 +260,7 @@ _GUESSED_BYTES = 2_000_000
 
 
 class Encoding(NamedTuple):
-    """How the bytes of a file are text: the codec, the mark at their beginning, and a warning where it is a guess."""
+    """The encoding of a file: the codec, the mark at the beginning, and a warning if it is a guess."""
 
     codec: str = "utf-8"
     mark: bytes = b""
@@ -271,9 +271,9 @@ UTF_8 = Encoding()
 
 
 def find_encoding(content: Content) -> Encoding:
-    """The encoding that the mark of a file says; of a text without one UTF-8, or what its accents and quotation marks show.
+    """The encoding that the mark of a file gives; without a mark UTF-8, or the one that accents and quotation marks suggest.
 
-    JSON is UTF-8. Raises `ReadError` for what is no text.
+    JSON is UTF-8. Raises `ReadError` for bytes that are not text.
     """
     chunks = content.read_chunks()
     first = next(chunks, b"")
@@ -307,9 +307,9 @@ def _is_utf_8(chunks: Iterable[bytes]) -> bool:
 def read_text(
     content: Content, encoding: Encoding = UTF_8, *, note: Callable[[int], None] = lambda _size: None
 ) -> Iterator[str]:
-    """The text of a file, piece by piece, without a byte order mark; ``note`` gets the number of bytes read so far.
+    """The text of a file, piece by piece, without a byte order mark; ``note`` receives the number of bytes read so far.
 
-    Raises `ReadError` for what is empty, too large or in another encoding, at the latest after the last piece.
+    Raises `ReadError` for a file that is empty, too large or in another encoding, at the latest after the last piece.
     """
     name = content.name
     decoder = codecs.getincrementaldecoder(encoding.codec)()

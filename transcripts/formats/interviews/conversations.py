@@ -77,7 +77,7 @@ def _read_interview(line: JsonLine, source: Source, left_out: Counter[str]) -> I
 
 
 def _read_thread(line: JsonLine, name: str) -> dict[str, Any]:
-    """What kind of thread it is, what it hangs on, and what is known of the run."""
+    """Read the kind of a thread, the turn from which it continues, and the facts about its run."""
     number, content = line
     told: dict[str, Any] = {}
     for key in ("kind", "relation"):
@@ -200,11 +200,11 @@ _KEPT_OF_OASST = ("rank", "labels", "emojis", "deleted", "synthetic", "review_re
 
 
 def read_oasst(source: Source) -> ReadFile:
-    """Trees of Open Assistant: an object with ``message_tree_id`` and ``prompt``, whose ``replies`` hold one another.
+    """Trees of Open Assistant: an object with ``message_tree_id`` and ``prompt``, with nested ``replies``.
 
-    The thread is the path of the replies that were ranked best (``rank``, without ranks the first). Every other reply that
-    nothing answers ends a branch. ``prompter`` is the interviewer, ``assistant`` the model. Deleted messages are kept and marked.
-    Ratings and labels of a message are kept in the details of its turn.
+    The thread is the path of the best-ranked replies (``rank``; without ranks, the first). Every other reply without an answer
+    ends a branch. ``prompter`` is the interviewer, ``assistant`` the model. Deleted messages are kept and marked. Ratings and
+    labels of a message are kept in the details of its turn.
 
     Raises `ReadError`.
     """
@@ -276,8 +276,8 @@ _HH_RLHF_TURN = re.compile(r"(?:\A|\n\n)(Human|Assistant):[ ]?")
 def read_hh_rlhf(source: Source) -> ReadFile:
     """Pairs of conversations as HH-RLHF writes them: ``{"chosen": "\\n\\nHuman: …\\n\\nAssistant: …", "rejected": "…"}``.
 
-    What people chose is the thread; what they rejected is a branch, which hangs on the last turn that both share. A line with the
-    chosen conversation alone is a thread. ``outcome`` in the metadata of each says which it is.
+    The chosen conversation is the thread; the rejected one is a branch, which continues from the last turn that both share. A
+    line with only the chosen conversation is a thread. ``outcome`` in the metadata of each says which it is.
 
     Raises `ReadError`.
     """
@@ -360,7 +360,7 @@ def read_message_list(source: Source) -> ReadFile:
 
 
 def _mark_output(turn: ReadTurn) -> ReadTurn:
-    """What mini-swe-agent reads back from a command that it wrote among its words is a result, not a question."""
+    """Mark the output of a command that mini-swe-agent wrote among its words as a result, not a question."""
     if turn.role == "interviewer" and turn.text.startswith("<returncode>"):
         return replace(turn, role="tool", channel="tool_result")
     return turn
@@ -445,7 +445,7 @@ def _read_response(line: JsonLine, source: Source, left_out: Counter[str]) -> It
 
 
 def _read_items(given: Any, role: str, reader: MessageReader) -> list[ReadTurn]:
-    """What was said before the answer: a text of the role, or items that say whose they are."""
+    """Read what was said before the answer: a text of the role, or items that name their roles."""
     if isinstance(given, str):
         return reader.read({"role": role, "content": given}, 0) if given.strip() else []
     items = given if isinstance(given, list) else []
@@ -470,7 +470,7 @@ def _read_item(item: Any, place: int, reader: MessageReader, shared: JsonObject)
 
 
 def _read_call(item: JsonObject, kind: str, place: int, reader: MessageReader, shared: JsonObject) -> list[ReadTurn]:
-    """The call, and what it gave back where the item says that too."""
+    """Read the call and, if the item has it, its result."""
     arguments = next((item[key] for key in _ARGUMENTS if item.get(key) is not None), None)
     if arguments is None:
         arguments = {key: item[key] for key in item if key not in _OF_ITEM and item[key] is not None}

@@ -1,16 +1,16 @@
 """Word and OpenDocument texts as lines, and conversations as tables.
 
-Of a document paragraphs are read, rows of tables, notes in their place, text boxes separately; and what was left out is counted.
-A row of a table that has who speaks and what she says, also with a time, becomes a line as in plain text: "[00:12] Ana: Why?".
+In a document, paragraphs, rows of tables, notes (in their place) and text boxes (separately) are read; what is left out is
+counted. A table row with a speaker and her words, possibly with a time, becomes a line as in plain text: "[00:12] Ana: Why?".
 
-A table has who speaks and what she says, one turn a row. One file is one interview.
+A table has the speaker and her words, one turn per row. One file is one interview.
 
     speaker,text                             speaker;text;time
     Interviewer,"How, then?"                 Interviewer;How, then?;2026-03-01T10:00:00
     Model,I weigh.                           Model;I weigh.;2026-03-01T10:00:09
 
-Commas, semicolons or tabs separate the columns, quotation marks enclose a cell. The columns for the speaker and the text
-are found by their heads, in any order. A ``role`` in addition to the speaker (interviewer, model, system or tool) is who she is; a
+Commas, semicolons or tabs separate the columns, quotation marks enclose a cell. The columns for the speaker and the text are
+found by their headings, in any order. A column ``role`` (interviewer, model, system or tool) gives the role of the speaker; a
 ``time`` is kept with its turn. Other columns are left out and counted.
 """
 
@@ -58,7 +58,7 @@ HEADS = {
         "time, timestamp, date, at, timecode, start, zeit, zeitmarke, uhrzeit, temps, heure, tiempo, hora, tempo, tijd, 时间, 時間"
     ),
 }
-"""What people call the columns of a conversation, the commonest first."""
+"""Headings for the columns of a conversation, the most common first."""
 
 _NOTES = (("word/footnotes.xml", "footnotes", "footnote"), ("word/endnotes.xml", "endnotes", "endnote"))
 _COMMENTS = "word/comments.xml"
@@ -82,7 +82,7 @@ _Row = Sequence[Sequence[str]]
 
 
 class DocumentText(NamedTuple):
-    """A document as lines, who speaks by its tables, and what was made of it or left out, each sentence with how often."""
+    """A document as lines, the speakers in its tables, and sentences on what was changed or left out, each with its count."""
 
     text: str
     speakers: frozenset[str]
@@ -90,19 +90,19 @@ class DocumentText(NamedTuple):
 
 
 class _Lines:
-    """What both kinds of documents share: tables, boxes, and counts of what was met, in one word and in several."""
+    """The shared part of both kinds of documents: tables, boxes, and counts with singular and plural sentences."""
 
     def __init__(self) -> None:
         self.speakers: set[str] = set()
         self.counted: Counter[tuple[str, str]] = Counter()
 
     def count(self, one: str, more: str, times: int = 1) -> None:
-        """Count what a sentence says, given for one and, with "{}", for more."""
+        """Count an event by its sentence, given in the singular and, with "{}", in the plural."""
         if times:
             self.counted[one, more] += times
 
     def place_note(self, note: str) -> str:
-        """A note, in brackets in place of its sign."""
+        """Put a note, in brackets, in place of its sign."""
         self.count("A note was read in its place, in brackets.", "{} notes were read in their places, in brackets.")
         return f" [{note}]"
 
@@ -120,7 +120,7 @@ class _Lines:
             yield lines if find_starts(lines) else f"[{lines}]"
 
     def write_table(self, rows: Sequence[_Row]) -> Iterator[str]:
-        """The lines of a table, or, where it has who speaks and what she says, a line for each row."""
+        """The lines of a table or, if it has speakers and their words, one line for each row."""
         cells = [["\n".join(lines).strip() for lines in row] for row in rows]
         columns, has_head = _find_columns(cells)
         if not columns:
@@ -150,20 +150,20 @@ class _Lines:
 
 
 def describe_counts(counted: Mapping[tuple[str, str], int]) -> list[str]:
-    """Sentences on what a document had, each for one or for more."""
+    """Sentences on what a document contained, in the singular or plural."""
     return [one if times == 1 else more.replace("{}", f"{times:,}") for (one, more), times in counted.items()]
 
 
 def find_heads(headings: Sequence[str]) -> dict[str, int]:
-    """The places of the columns that are known; of several that could be one, the first in the order of ``HEADS``."""
+    """The positions of the known columns; of several candidates, the first in the order of ``HEADS``."""
     plain = [fold_heading(heading) for heading in headings]
     found = {what: next((plain.index(word) for word in words if word in plain), -1) for what, words in HEADS.items()}
     return {what: place for what, place in found.items() if place >= 0}
 
 
 def _find_columns(cells: Sequence[Sequence[str]]) -> tuple[dict[str, int], bool]:
-    """The columns of a table with who speaks, what she says and when, by their heads or by what is in them; none of another
-    table. Also whether the first row is their head."""
+    """The columns with the speaker, the words and the time, recognised by their headings or their content; empty for another
+    table. Also whether the first row has the headings."""
     named = find_heads(cells[0]) if cells else {}
     named.pop("role", None)
     if {"speaker", "text"} <= named.keys() and len(cells) > 1:
@@ -189,7 +189,7 @@ def _is_mostly(column: Sequence[str], is_so: Callable[[str], object]) -> bool:
 
 
 def _has_names(column: Sequence[str]) -> bool:
-    """Whether a column has who speaks: names that come again, or usual ones."""
+    """Whether a column contains speakers: names that are repeated, or usual names."""
     names = [plain_name(cell.rstrip(":： \u00a0")) for cell in column if _NAME.fullmatch(cell.rstrip(":： \u00a0"))]
     if len(names) < 2 or len(names) * 5 < len(column) * 4:
         return False
@@ -277,8 +277,8 @@ class _WordLines(_Lines):
                 self._read_words(reader, child, words, boxes)
 
     def _is_passed_over(self, child: Element) -> bool:
-        """What is no text of the document as it is now: what was deleted or moved away, how signs are spoken, and what stands in
-        another form for programs that do not know the first."""
+        """Whether an element is not part of the current text: deleted or moved passages, phonetic guides, and alternative forms
+        for programs that do not know the first form."""
         if child.tag in {"del", "delText", "moveFrom"}:
             self.count("A deleted passage was left out.", "{} deleted passages were left out.")
             return True
@@ -369,7 +369,7 @@ class _OpenLines(_Lines):
 
 
 def _find(element: Any, kind: str) -> Iterator[Any]:
-    """The elements of a kind below another, but not those within one another or in a table that is within a cell."""
+    """The elements of a kind below another element, except nested ones and those in a table inside a cell."""
     for child in element:
         if _local(child) == kind:
             yield child
@@ -385,14 +385,14 @@ def _local(element: Any) -> str:
 
 FORMAT = "speaker_table"
 
-# Of tables of codings and sentences, such as those that are exported here: their rows are no turns.
+# Headings of tables of codings and sentences, such as the exports of this program, whose rows are not turns.
 _OTHER_TABLES = frozenset({"code", "code id", "coder", "sentence", "sentence id"})
 _EXPECTED = "a first row with the columns speaker and text (commas, semicolons or tabs between them)"
 _HEADING = re.compile(r"[^\W\d][\w/()-]{0,30}(?: [\w/()-]{1,30}){0,2}")
 
 
 def is_speaker_table(text: str) -> bool:
-    """Whether the first line is a head with a column for who speaks and one for what is said."""
+    """Whether the first line is a heading with columns for the speaker and the words."""
     head = _read_head(text)
     columns = find_heads(head)
     is_other = any(fold_heading(heading) in _OTHER_TABLES for heading in head)
@@ -400,7 +400,7 @@ def is_speaker_table(text: str) -> bool:
 
 
 def find_unknown_columns(text: str) -> list[str]:
-    """The heads of a table whose columns are not known, of a text that looks like a table."""
+    """The unknown headings of a text that looks like a table."""
     lines = [line for line in text.lstrip("\ufeff").splitlines()[:4] if line.strip()]
     delimiter = find_delimiter(lines[0], rate=_rate) if lines else ","
     widths = {line.count(delimiter) for line in lines}
@@ -448,7 +448,7 @@ def _read_head(text: str) -> list[str]:
 
 
 def _rate(head: list[str]) -> tuple[int, int]:
-    """How good the cells are as a head: how many of them are known, and how many there are."""
+    """How likely the cells are a heading: the number of known ones, and their total number."""
     return len(find_heads(head)), len(head)
 
 

@@ -1,10 +1,10 @@
 """Logs of Inspect, as ``.json`` and as ``.eval``: every sample of every epoch is a thread.
 
 A sample without tool calls is an interview, one with them a trajectory. Texts that the log keeps once and refers to
-(``attachment://…``) are put back. What an assistant's message says that did not come from the model (``source`` "input" or
-"operator") was put into its mouth: it is a system turn. Reasoning in cipher is a turn without text, or with the summary that
-the log has. The messages of a sample are read, not its events; a sample that holds no messages is read from the last call
-among its events. Task, sample, epoch, status and scores are the run's; metadata and target of the sample are metadata.
+(``attachment://…``) are put back. An assistant's message that did not come from the model (``source`` "input" or "operator")
+was written for it: it is a system turn. Reasoning in cipher is a turn without text, or with the summary that the log has. The
+messages of a sample are read, not its events; a sample that holds no messages is read from the last call among its events.
+Task, sample, epoch, status and scores are the run's; metadata and target of the sample are metadata.
 
 An ``.eval`` archive is read member by member, its samples in the order of the data set. One whose run was not finished or crashed
 has no head: the head is then that of its start, and a warning says so.
@@ -89,7 +89,7 @@ def read_inspect_archive(archive: ZipInput, *, name: str) -> ReadFile:
 
 
 def _make_sorter(log: JsonObject) -> Callable[[JsonObject], tuple[Any, ...]]:
-    """What samples are sorted by: epoch, and the place in the data set or else the id, numbers as numbers."""
+    """A sort key for samples: epoch, and the place in the data set or else the id, numbers as numbers."""
     ids = find_list(find_object(log, "eval").get("dataset"), "sample_ids")
     places = {str(each): place for place, each in enumerate(ids)}
 
@@ -102,7 +102,7 @@ def _make_sorter(log: JsonObject) -> Callable[[JsonObject], tuple[Any, ...]]:
 
 
 def _count_missing(log: JsonObject, read: int, left_out: Counter[str]) -> None:
-    """Count the samples of a run that was not finished which its log does not hold."""
+    """Count the samples that the log of an unfinished run does not contain."""
     head = find_object(log, "eval")
     dataset = find_object(head, "dataset")
     ids, epochs = dataset.get("sample_ids"), find_object(head, "config").get("epochs")
@@ -132,7 +132,7 @@ def _read_samples(archive: ZipInput, name: str, left_out: Counter[str]) -> Itera
 
 
 def _join_chunks(archive: ZipInput, parts: list[tuple[str, int, str]], name: str) -> JsonObject:
-    """A sample that the archive holds in pieces: its head, its messages, and the texts that they refer to."""
+    """Join a sample that the archive has in pieces: its head, its messages, and the texts that they refer to."""
     sample: JsonObject = {}
     messages: list[Any] = []
     attached: dict[str, Any] = {}
@@ -211,7 +211,7 @@ def _find_messages(sample: JsonObject, reader: MessageReader) -> list[Any]:
 
 
 def _find_last_call(events: list[Any], sample: JsonObject) -> list[Any] | None:
-    """What the last model call of a crashed sample was sent and answered; the log may keep the messages once for all."""
+    """The input and the answer of the last model call of a crashed sample; the log may store the messages only once."""
     calls = [event for event in events if isinstance(event, dict) and event.get("event") == "model"]
     if not calls:
         return None
@@ -231,7 +231,7 @@ def _find_last_call(events: list[Any], sample: JsonObject) -> list[Any] | None:
 
 
 def _prepare(message: Any, texts: Mapping[str, Any], reader: MessageReader) -> Any:
-    """A message with its texts put back, and as a chat message."""
+    """A message as a chat message, with its texts restored."""
     if not isinstance(message, dict):
         return message
     whole = _resolve(message, texts, _DEPTH, reader)
@@ -248,7 +248,7 @@ def _resolve(value: Any, texts: Mapping[str, Any], depth: int, reader: MessageRe
     if isinstance(value, str) and (found := _ATTACHMENT.fullmatch(value)):
         whole = texts.get(found[1])
         if not isinstance(whole, str):
-            reader.left_out["A text that the log keeps apart is missing in it; its address was kept in its place."] += 1
+            reader.left_out["A text that the log stores separately is missing; its reference was kept instead."] += 1
             return value
         return whole
     if depth and isinstance(value, dict):

@@ -1,8 +1,8 @@
-"""What programs log as the input and output of a model, in the many shapes in use, as chat messages.
+"""Reads the logged input and output of models, in their many forms, as chat messages.
 
-Nothing is refused here: a trace holds what some program happened to write. What shows no words and no calls gives no message.
-Messages that Python printed as objects, as agno logs them, are read where they are whole; others stay text, which
-`is_printed` knows.
+Nothing is refused here, because traces contain whatever a program wrote. Data without words or calls give no message. Messages
+that Python printed as objects, as agno logs them, are read if they are complete; others stay text, which `is_printed`
+recognises.
 
 Recordings that were transcribed by programs which tell voices apart, such as AssemblyAI: objects with ``utterances``.
 
@@ -57,7 +57,7 @@ _PRINTED = re.compile(
 )
 _PRINTED_THOUGHT = re.compile(rf" (?:thinking|reasoning_content)=(?!None){_LITERAL}", re.DOTALL)
 _NEXT_FIELD = re.compile(r" \w+=|\Z")
-# A list may have what looks like the next field; no more of these are tried as its end.
+# A list may contain text that looks like the next field; at most this many are tried as its end.
 _ENDS_TRIED = 50
 _NO_LITERAL = (ValueError, TypeError, SyntaxError, RecursionError, MemoryError)
 _KEPT = ("role", "content", "parts", "name", "tool_calls", "tool_call_id", "reasoning_content", "refusal", "type")
@@ -76,7 +76,7 @@ _KEPT_OF_ITEM = (
 
 
 def find_messages(logged: Any, *, role: str) -> list[JsonObject]:
-    """The messages in what was logged; ``role`` is that of words whose speaker is not told ("user" or "assistant")."""
+    """The messages in logged data; ``role`` is that of words without a speaker ("user" or "assistant")."""
     return list(_find(read_json_text(logged), role))
 
 
@@ -114,7 +114,7 @@ def _read_printed(text: str) -> JsonObject:
 
 
 def _read_printed_calls(text: str, begin: int) -> tuple[Any, int]:
-    """The list of calls or None that begins there, and where it ends. Raises one of `_NO_LITERAL`."""
+    """The list of calls, or None, that begins at this place, and its end. Raises one of `_NO_LITERAL`."""
     for end in islice(_NEXT_FIELD.finditer(text, begin), _ENDS_TRIED):
         try:
             calls = ast.literal_eval(text[begin : end.start()])
@@ -154,7 +154,7 @@ def _list_called(message: JsonObject) -> Iterator[str]:
 
 
 def _read_calls(content: Any) -> list[JsonObject]:
-    """Calls that are written as the JSON words of a message, as koog does; none where the words are anything else."""
+    """Calls that are written as JSON in the words of a message, as koog does; empty if the words are anything else."""
     calls = read_json_text(content) if isinstance(content, str) and content.lstrip().startswith("[") else None
     if not isinstance(calls, list):
         return []

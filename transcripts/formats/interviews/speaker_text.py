@@ -1,27 +1,28 @@
-"""Conversations as plain text: one file is one interview, or several that lines of = part.
+"""Conversations as plain text: one file is one interview, or several that are separated by lines of =.
 
     Interviewer: Why?                        Sara Lind  00:03                [id1] Why?
     Model A: It depends.                     Why?                            [id2] It depends.
     A second paragraph of the answer.
 
-Left: a line that begins with a speaker and a colon starts a turn (``**Speaker:**`` too); lines up to the next speaker
-belong to it. Middle: a line of a speaker, two spaces and a time is the head of a turn. Right: each turn begins with its
-speaker in brackets. The text of a turn begins behind the colon and the spaces after it, or on the next line if nothing else
-is there, and ends before the line breaks in front of the next speaker; in between nothing is changed. A time before the
-speaker, or after her name, is kept as the time of the turn.
+Left: a line that begins with a speaker and a colon starts a turn (``**Speaker:**`` too); lines up to the next speaker belong to
+it. Middle: a line of a speaker, two spaces and a time is the head of a turn. Right: each turn begins with its speaker in
+brackets. The text of a turn begins after the colon and the spaces that follow it, or on the next line if the rest of this one
+is empty, and ends before the line breaks in front of the next speaker; it is not changed. A time before the speaker, or after
+her name, is kept as the time of the turn.
 
-Not everything before a colon is a speaker: "Note: …" inside an answer is text. speaker_text.py says who speaks, and which
-other names are listed as text. Names decide who asks; where none tells, the first to speak does, and a warning says so. Text
-before the first speaker is kept as metadata ("preamble"). Id and title are the file's name, of several with a number at the end.
+Not everything before a colon is a speaker: "Note: …" inside an answer is text. The rules below decide who speaks, and which
+other names are listed as text. Names show who the interviewer is; without such a name, the first to speak is the interviewer,
+and a warning says so. Text before the first speaker is kept as metadata ("preamble"). The file's name is the id and title, with
+a number if there are several interviews.
 
-Which words before a colon are the name of somebody who speaks, and who of those asks.
+Also which words before a colon are a speaker's name, and which speaker is the interviewer.
 
 A name that begins several lines is a speaker, and so is a usual one (Interviewer, Participant 2, Claude, …), however often it
-comes. Of other names that begin one line only nobody can tell: they stay text, are listed in the preview, and a person says who
-of them speaks. Where fewer than two are found so, the first names of the text are taken.
+comes. Other names that begin only one line could be either: they stay text and are listed in the preview, where a person marks
+the speakers. If this finds fewer than two speakers, the first names of the text are taken.
 
-The answers of chatbots are full of headings such as "Pros: …". Where one answers, a name that is not usual therefore has to
-look like the usual ones: as bold, after an empty line if all of those are, and in more than one of their turns.
+The answers of chatbots are full of headings such as "Pros: …". If one answers, an unusual name must therefore look like the
+usual ones (bold, and after an empty line, if all of those are) and occur both before and after one of them.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ _LABELLED = (
     rf"(?:{_GAP}*{_LINE_BREAK}|{_GAP}+|\Z|(?=[^\s\d:/\\]))"
 )
 _LABEL = re.compile(rf"{_LINE_START}{_LABELLED}")
-# Behind an indent, the number of the line or the sign of a list.
+# After an indentation: the number of the line or the sign of a list.
 _SHIFTED = re.compile(
     rf"{_LINE_START}(?:{_GAP}{{0,20}}+(?:[-*•]|\d{{1,5}}+[.)]?){_GAP}{{1,20}}+|{_GAP}{{1,20}}+){_LABELLED}"
 )
@@ -79,13 +80,13 @@ WHOLE_FORMAT = "plain_text"
 _EXPECTED = 'lines such as "Interviewer: …" and "Model: …", or "Name  00:15" above each turn'
 
 Start = tuple[int, str, int]
-"""Where a turn is announced, by whom, and where its text begins."""
+"""The place where a turn's label begins, the speaker, and the place where the turn's text begins."""
 
 
 def read_speaker_text(source: Source) -> ReadFile:
     """Read the format above; raises `ReadError` when nobody speaks in it."""
     parts = _part(source.text)
-    # A line of = inside of one conversation, such as below a heading, parts nothing.
+    # A line of = within a conversation, such as below a heading, separates nothing.
     if sum(bool(find_starts(text, source.naming)) for _, text in parts) < 2:
         return read_conversation(source)
     interviews: list[ReadInterview] = []
@@ -113,7 +114,7 @@ def read_whole(source: Source) -> ReadFile:
 
 
 def _part(text: str) -> list[tuple[int, str]]:
-    """What lies between lines of =, each with the number of lines before it."""
+    """The parts between lines of =, each with the number of lines before it."""
     parts, begin, lines = [], 0, 0
     for end, after in [*(found.span() for found in _PARTING.finditer(text)), (len(text), len(text))]:
         parts.append((lines, text[begin:end]))
@@ -159,7 +160,7 @@ def _read_one(source: Source) -> ReadFile:
 
 
 def find_starts(text: str, naming: Naming = NOTHING_SAID) -> list[Start]:
-    """Every place where a turn begins, in order; none when these are not two speakers or one with a usual name."""
+    """Every place where a turn begins, in order; empty unless there are two speakers or one with a usual name."""
     return _find_starts(text, naming)[0]
 
 
@@ -185,10 +186,10 @@ def _find_starts(text: str, naming: Naming) -> tuple[list[Start], Counter[str]]:
 
 
 def is_dialogue(text: str, starts: list[Start]) -> bool:
-    """Whether a text of unknown kind is a conversation, given where turns begin in it, and no article with some colons.
+    """Whether a text of unknown kind, given where turns begin in it, is a conversation and not an article with some colons.
 
-    In a conversation those who ask and those who answer bear usual names, or at least two speak again after somebody else,
-    the first to speak among them; and most of the text is theirs.
+    In a conversation, those who ask and those who answer have usual names, or at least two, including the first speaker, speak
+    again after somebody else; and most of the text is theirs.
     """
     if not starts or starts[0][0] * 3 > len(text):
         return False
@@ -219,7 +220,7 @@ def _list_starts(labels: Iterable[Label]) -> list[Start]:
 
 
 def _read_time(announcement: str) -> dict[str, str]:
-    """When a turn was spoken, as it is written before or after its speaker."""
+    """The time of a turn, which is written before or after its speaker."""
     found = _TIMED.search(announcement)
     return {"from": found[0]} if found else {}
 
@@ -272,14 +273,14 @@ MODELS = BOTS | frozenset(
 )
 OTHERS = frozenset({"system", "tool"})
 _MODEL_FAMILY = re.compile(r"(?:chatgpt|gpt|claude|llama|gemini|deepseek|deepthink|mistral|qwen|grok)(?![a-z])")
-# What is said of how somebody speaks: "GUEST (laughs)", "Anna [00:12]".
+# A remark about how or when somebody speaks: "GUEST (laughs)", "Anna [00:12]".
 _REMARK = re.compile(r"[ \t]*[(\[（【][^()\[\]（）【】]*[)\]）】]\Z")
-# What programs call those whose voices they tell apart.
+# Names that programs give to the voices that they distinguish.
 _VOICES = frozenset(
     {"speaker", "spk", "sprecher", "sprecherin", "locuteur", "hablante", "falante", "parlante", "spreker"}
 )
 _NUMBER = re.compile(r"[ \t._#-]*\d{1,3}\Z")
-# What a document says of itself, in its head and between its parts, and is nobody.
+# Labels in the head of a document and between its parts, which are not speakers.
 _FIELDS = frozenset(
     {
         *("abstract", "summary", "keywords", "key words", "introduction", "background", "objective", "objectives"),
@@ -318,14 +319,14 @@ _HEADINGS = frozenset(
         *("ventajas", "desventajas", "paso", "vantagens", "desvantagens", "passo", "vantaggi", "svantaggi"),
     }
 )
-# Somebody may be called so, but no document has a conversation of these alone.
+# A speaker may have one of these names, but no conversation consists of these alone.
 SECTIONS = _FIELDS | frozenset({"source", "sources", "subject", "from", "to", "contact", "participants", "speakers"})
 _MAX_WORDS = 3
 
 
 class Label(NamedTuple):
-    """A name and a colon at the head of a line: where the line begins, the name, where the words begin; whether it is bold and
-    whether it is the first line or one after an empty line."""
+    """A name and a colon at the beginning of a line: where the line begins, the name, where the words begin; whether it is bold,
+    and whether it is the first line or follows an empty line."""
 
     announced: int
     name: str
@@ -336,7 +337,7 @@ class Label(NamedTuple):
 
 @lru_cache(maxsize=4_096)
 def plain_name(name: str) -> str:
-    """A name by which a speaker is known again: in small letters, without a remark after it in brackets."""
+    """The form by which a speaker's name is recognised: in lower case, without a remark in brackets after it."""
     plain = name.strip().casefold()
     while (without := _REMARK.sub("", plain)) != plain and without:
         plain = without
@@ -345,25 +346,25 @@ def plain_name(name: str) -> str:
 
 @lru_cache(maxsize=4_096)
 def is_asker(name: str) -> bool:
-    """Whether this is a usual name of who asks, with a number or without."""
+    """Whether this is a usual name for the person who asks, with or without a number."""
     return _without_number(name) in INTERVIEWERS
 
 
 @lru_cache(maxsize=4_096)
 def is_answerer(name: str) -> bool:
-    """Whether this is a usual name of who answers, or the name of a model."""
+    """Whether this is a usual name for the one who answers, or the name of a model."""
     return _without_number(name) in MODELS or _MODEL_FAMILY.match(plain_name(name)) is not None
 
 
 @lru_cache(maxsize=4_096)
 def is_usual(name: str) -> bool:
-    """Whether a name says by itself that it speaks."""
+    """Whether a name alone shows that it is a speaker."""
     return is_asker(name) or is_answerer(name) or _without_number(name) in OTHERS
 
 
 def choose_speakers(labels: Sequence[Label], naming: Naming = NOTHING_SAID) -> tuple[set[str], Counter[str]]:
-    """Who speaks, as ``plain_name`` writes them, given every label of a text in order; and the names that are read as text,
-    as they are written, each with the number of lines that it begins."""
+    """The speakers, in the form of ``plain_name``, given every label of a text in order; and the names that are read as text, as
+    they are written, each with the number of lines that it begins."""
     names = [plain_name(label.name) for label in labels]
     times = Counter(names)
     chosen = set(map(plain_name, naming.speakers)) & times.keys()
@@ -374,16 +375,16 @@ def choose_speakers(labels: Sequence[Label], naming: Naming = NOTHING_SAID) -> t
         often = {name for name in often if name in usual or _is_like_usual(name, labels, names, usual)}
     speakers = usual | often | chosen
     if len(speakers) < 2:
-        # A person may have said that the others are text.
+        # A person may have decided that the others are text.
         others = dict.fromkeys(
             label.name for label in labels if plain_name(label.name) not in speakers | refused | SECTIONS
         )
         likely = dict.fromkeys(map(plain_name, sorted(others, key=lambda name: not may_be_name(name))))
         speakers |= set(list(likely)[: 2 - len(speakers)])
     elif not (any(map(is_asker, usual)) and any(map(is_answerer, usual))) and names[1] in speakers:
-        # Who opens a conversation may have nothing more to say; the head of a document does not end at the first speaker.
+        # The person who opens a conversation may not speak again; the head of a document does not end at the first speaker.
         speakers |= set(names[:1]) - SECTIONS - refused
-    # Who has a number among others of the same name is one of them: P1, P2.
+    # A numbered name among others of the same name is a speaker too: P1, P2.
     series = {_without_number(name) for name in speakers if _without_number(name) != name}
     speakers |= {name for name in times if _without_number(name) in series and _without_number(name) != name} - refused
     if len(speakers) < 2 and not usual | chosen:
@@ -392,7 +393,7 @@ def choose_speakers(labels: Sequence[Label], naming: Naming = NOTHING_SAID) -> t
 
 
 def _list_texts(labels: Sequence[Label], speakers: set[str], times: Counter[str]) -> Counter[str]:
-    """The names that may be those of speakers and were not taken as such."""
+    """The names that may be those of speakers but were not read as such."""
     written: dict[str, str] = {}
     for label in labels:
         written.setdefault(plain_name(label.name), label.name)
@@ -406,14 +407,14 @@ def _list_texts(labels: Sequence[Label], speakers: set[str], times: Counter[str]
 
 
 def may_be_name(name: str) -> bool:
-    """Whether words are few and written as a name is."""
+    """Whether the words are few and look like a name."""
     plain = plain_name(name)
     words = plain.split()
     return len(words) <= _MAX_WORDS and not name[0].islower() and plain not in SECTIONS | _HEADINGS
 
 
 def _is_like_usual(name: str, labels: Sequence[Label], names: Sequence[str], usual: set[str]) -> bool:
-    """Whether a name begins lines as the usual names of a conversation with a chatbot do."""
+    """Whether a name begins lines in the same way as the usual names in a conversation with a chatbot."""
     if name in _HEADINGS:
         return False
     theirs = [label for label, plain in zip(labels, names, strict=True) if plain in usual]
@@ -443,7 +444,7 @@ def _without_number(name: str) -> str:
 
 
 def warn_of_texts(texts: Counter[str]) -> list[str]:
-    """A warning that names what was read as text though it begins lines as a speaker does."""
+    """A warning that names labels which were read as text although they begin lines as speakers do."""
     if not texts:
         return []
     why = (
@@ -472,7 +473,7 @@ def is_guess(warning: str) -> bool:
 
 
 def assign_roles(speakers: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """Roles of speakers, given in the order in which they first speak; and warnings on what was guessed."""
+    """The roles of speakers, given in the order in which they first speak; and warnings about guesses."""
     asks = {plain_name(speaker) for speaker in speakers if is_asker(speaker)}
     warnings = []
     if not asks:

@@ -1,10 +1,10 @@
-"""From messages that form a tree, or calls that repeat what was said before, to threads that run in one line each.
+"""Makes linear threads from messages that form a tree, or from calls that repeat the earlier conversation.
 
-Threads of several files that belong together: runs that a session started, and what goes on in a file of its own.
+Also joins threads of several files that belong together: runs that a session started, and continuations in separate files.
 
-A log names another run by its file or by an id (`Start`), or says whose run it is itself (`Links.within`). Files that are
-imported together are joined here: the thread then hangs on the turn of the other file as it would in one file. Files may be many
-and large, so only an outline of each is in memory.
+A log names another run by its file or an id (`Start`), or names the session to which it belongs (`Links.within`). Files that
+are imported together are joined here: the thread then continues from the turn of the other file as it would in one file. There
+may be many large files, so only an outline of each is in memory.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _STAGES = {"reasoning": "back", "tool_call": "tool", "tool_result": "tool"}
 
 @dataclass
 class Thread:
-    """A line of turns. ``hangs_on``: the place of the other thread in the list and the position, from 1, of its turn."""
+    """A sequence of turns. ``hangs_on``: the place of the other thread in the list and the position, from 1, of its turn."""
 
     turns: list[ReadTurn] = field(default_factory=list)
     hangs_on: tuple[int, int] | None = None
@@ -38,21 +38,21 @@ class Thread:
 
 @dataclass(frozen=True)
 class Node:
-    """A message of a tree: what came before it, and its turns, which may be none."""
+    """A message of a tree: its parent, and its turns, which may be none."""
 
     parent: str | None
     turns: tuple[ReadTurn, ...]
 
 
 def divide_tree(nodes: Mapping[str, Node], *, current: str | None = None) -> list[Thread]:
-    """The threads of a tree, whose nodes are given in the order of time: first the one that ends at ``current`` (without it:
-    at the leaf that comes last and has words), then one for each other leaf, which hangs on the last turn that it shares."""
+    """The threads of a tree, whose nodes are given in the order of time: first the one that ends at ``current`` (without it, at
+    the last leaf with words), then one for each other leaf, which continues from the last turn that it shares."""
     parents = {node.parent for node in nodes.values()}
     leaves = [key for key in nodes if key not in parents]
     if current not in nodes and nodes:
         current = _find_current(leaves or list(nodes), nodes)
     threads: list[Thread] = []
-    # Where each node that is in a thread ends: the thread's place and the number of its turns so far.
+    # The end of each node that is in a thread: the thread's place and the number of its turns so far.
     ends: dict[str, tuple[int, int]] = {}
     for leaf in [current, *leaves] if current else []:
         known, fresh = _climb(leaf, nodes, ends)
@@ -69,7 +69,7 @@ def divide_tree(nodes: Mapping[str, Node], *, current: str | None = None) -> lis
 
 
 def _find_current(leaves: Sequence[str], nodes: Mapping[str, Node]) -> str:
-    """The last leaf with something said above it: a tree may have lines without words that belong to nothing."""
+    """The last leaf with words on its path: a tree may have unconnected paths without words."""
     for leaf in reversed(leaves):
         if any(nodes[key].turns for key in _climb(leaf, nodes, {})[1]):
             return leaf
@@ -77,7 +77,7 @@ def _find_current(leaves: Sequence[str], nodes: Mapping[str, Node]) -> str:
 
 
 def _climb(leaf: str, nodes: Mapping[str, Node], ends: Mapping[str, object]) -> tuple[str | None, list[str]]:
-    """The nearest node above that is in a thread, and the nodes below it down to the leaf. A circle ends where it began."""
+    """The nearest ancestor that is in a thread, and the nodes from there down to the leaf. A circle ends where it began."""
     fresh: dict[str, None] = {}
     key: str | None = leaf
     while key is not None and key in nodes and key not in ends and key not in fresh:
@@ -87,28 +87,29 @@ def _climb(leaf: str, nodes: Mapping[str, Node], ends: Mapping[str, object]) -> 
 
 
 def _find_turn(end: tuple[int, int], threads: Sequence[Thread]) -> tuple[int, int] | None:
-    """The turn that something hangs on that begins after ``end``; ``None`` where nothing was said before it."""
+    """The turn from which a thread that begins after ``end`` continues; ``None`` if nothing was said before it."""
     place, position = end
     return (place, position) if position else threads[place].hangs_on
 
 
 @dataclass(frozen=True)
 class Call:
-    """One call to a model in a trace: what it was sent, what it answered."""
+    """One call to a model in a trace: its input and its answer."""
 
     history: tuple[ReadTurn, ...]
     answer: tuple[ReadTurn, ...]
-    # Whether its history may hold only what is new.
+    # Whether its history may contain only new messages.
     may_be_delta: bool = False
 
 
 def join_calls(calls: Iterable[Call]) -> tuple[list[Thread], int]:
-    """The threads that calls of one conversation tell, given in the order of their start, and how many calls told nothing new.
+    """The threads in the calls of one conversation, given in the order of their start, and the number of calls with nothing
+    new.
 
-    What equals a thread so far is passed over and the rest appended. A shared beginning that is followed by other words
-    gives a branch. A call that shares nothing begins a run of its own, which hangs on where the first thread then was;
-    except where it may hold new messages alone. Instructions to the system and reasoning are not compared, because many
-    programs write the first again each time and do not send the second back.
+    The part of a call that equals a thread is skipped, and the rest is appended. A shared beginning followed by other words
+    gives a branch. A call that shares nothing begins a separate run, which continues from the present end of the first thread,
+    unless it may contain only new messages. System instructions and reasoning are not compared, because many programs write the
+    former again each time and do not send the latter back.
     """
     threads: list[Thread] = []
     copies = 0
@@ -133,8 +134,8 @@ def join_calls(calls: Iterable[Call]) -> tuple[list[Thread], int]:
 
 
 def _gather_calls(told: list[ReadTurn], threads: Sequence[Thread]) -> list[ReadTurn]:
-    """The turns with calls that were made at once, as a thread has them, before their results: some programs send each call back
-    with its result after it."""
+    """The turns with simultaneous calls placed before their results, as in a thread: some programs send each call back with its
+    result after it."""
     # Many programs make one call at a time; then nothing of this long list is compared.
     places: dict[object, int] | None = None
     for thread in threads:
@@ -162,15 +163,15 @@ def _gather_calls(told: list[ReadTurn], threads: Sequence[Thread]) -> list[ReadT
 
 
 def _find_waiting(call: Call, threads: Sequence[Thread]) -> Thread:
-    """The thread that a call without its history goes on with: the one that made the tool call it answers, or the first."""
+    """The thread that a call without history continues: the one that made the tool call it answers, or the first."""
     ids = {turn.call_id for turn in call.history if turn.call_id}
     made = (thread for thread in threads if ids & {turn.call_id for turn in thread.turns if turn.call_id})
     return next(made, threads[0])
 
 
 def _find_nearest(keys: Sequence[object], threads: Sequence[Thread]) -> tuple[int | None, int, tuple[int, int] | None]:
-    """The thread that shares the longest beginning: its place, how much is shared, and the turn where the two part, or
-    ``None`` when the whole thread is shared."""
+    """The thread that shares the longest beginning: its place, how much is shared, and the turn where the two diverge, or ``None``
+    if the whole thread is shared."""
     best: tuple[int | None, int, tuple[int, int] | None] = (None, 0, None)
     for place in range(len(threads)):
         path = [(owner, _key(turn)) for owner, turn in walk_path(place, threads) if _is_compared(turn)]
@@ -183,7 +184,7 @@ def _find_nearest(keys: Sequence[object], threads: Sequence[Thread]) -> tuple[in
 
 
 def walk_path(place: int, threads: Sequence[Thread]) -> list[tuple[tuple[int, int], ReadTurn]]:
-    """All turns of a thread, with the beginning that it shares, each after the thread and its position there."""
+    """All turns of a thread, including the beginning that it shares, each with its thread and its position there."""
     thread = threads[place]
     own = [((place, position), turn) for position, turn in enumerate(thread.turns, 1)]
     if thread.hangs_on is None or thread.relation != "branch":
@@ -194,7 +195,7 @@ def walk_path(place: int, threads: Sequence[Thread]) -> list[tuple[tuple[int, in
 
 
 def _rest(told: list[ReadTurn], compared: Sequence[tuple[int, object]], shared: int) -> list[ReadTurn]:
-    """What follows the last turn that is shared."""
+    """The turns after the last shared one."""
     return told[compared[shared - 1][0] + 1 :]
 
 
@@ -209,8 +210,7 @@ def _key(turn: ReadTurn) -> object:
 
 
 def name_threads(threads: Sequence[Thread], *, common: ReadInterview) -> list[ReadInterview]:
-    """The threads as interviews: the first has the id and title of ``common``, the others those with a number after them, or
-    with the thread's own name."""
+    """The threads as interviews: the first has the id and title of ``common``, others add a number or the thread's name."""
     ids = [common.external_id]
     for number, thread in enumerate(threads[1:], 2):
         behind = thread.name or f"{thread.relation or 'thread'}-{number}"
@@ -232,33 +232,33 @@ def name_threads(threads: Sequence[Thread], *, common: ReadInterview) -> list[Re
 
 
 def find_models(turns: Iterable[ReadTurn]) -> str:
-    """The models that answered, in the order in which they did."""
+    """The models that answered, in order."""
     named: Iterable[Any] = (turn.details.get("model") for turn in turns)
     return ", ".join(dict.fromkeys(name for name in named if name))[:200]
 
 
 def find_kind(turns: Iterable[ReadTurn]) -> str:
-    """A trajectory where the model used tools, else an interview."""
+    """A trajectory if the model used tools, otherwise an interview."""
     return "trajectory" if any(turn.channel == "tool_call" for turn in turns) else "interview"
 
 
 def find_stage(role: str, channel: str) -> str | None:
-    """Where something took place: "front" is what the model says, "back" what it reasons, "tool" calls and results."""
+    """The stage of a turn: "front" is what the model says, "back" its reasoning, "tool" calls and results."""
     return _STAGES.get(channel) or ("front" if role == "model" else None)
 
 
 Hung = dict[str, tuple[str, tuple[str, int]]]
-"""By the id of a thread its relation, and the thread and the position that it hangs on."""
+"""By the id of a thread, its relation, and the thread and position from which it continues."""
 Where = tuple[int, int]
 """A file, by its place among the files, and a thread in it."""
 
 T = TypeVar("T")
 MATCHED = 200
-"""How many of a run's first words are looked for in the calls of its session."""
+"""The number of a run's first words that are searched in the calls of its session."""
 
 
 class Outline(NamedTuple):
-    """What is kept of a thread: its ``links`` with no more words than are matched, how many turns it has, and the position of its
+    """The data kept for a thread: its ``links`` with only the words that are matched, its number of turns, and the position of its
     last call, 0 without one."""
 
     external_id: str
@@ -271,8 +271,8 @@ class Outline(NamedTuple):
 
 @dataclass(frozen=True)
 class FileOutline:
-    """What is kept of a file. ``mark`` tells the first thread's turns from every other's, where another file may name it;
-    ``renamed`` is an id of the file and what it is called in its place."""
+    """The data kept for a file. ``mark`` distinguishes the turns of the first thread from all others, if another file may name it;
+    ``renamed`` is an id of the file and its replacement."""
 
     name: str
     threads: tuple[Outline, ...]
@@ -287,7 +287,7 @@ class FileOutline:
 
 @dataclass(frozen=True)
 class Joined:
-    """What joining made of a file: what of it hangs on threads of others, and the warnings that no longer apply."""
+    """The result of joining a file: its threads that continue from threads of others, and the warnings that no longer apply."""
 
     outline: FileOutline
     hung: Hung = field(default_factory=dict)
@@ -299,7 +299,7 @@ class Joined:
         return [run for run in self.outline.threads if run.links.within and run.external_id not in self.hung]
 
     def apply(self, file: ReadFile) -> ReadFile:
-        """The file, as it was read, with the ids and warnings that it has now."""
+        """The file as read, with its new ids and warnings."""
         if self.outline.renamed:
             file = replace(file, interviews=[_rename(each, *self.outline.renamed) for each in file.interviews])
         left_out = Counter(file.left_out) - self.told
@@ -307,7 +307,7 @@ class Joined:
 
 
 def outline_file(name: str, file: ReadFile) -> FileOutline:
-    """What has to be known of a file to join it."""
+    """The outline of a file that is needed to join it."""
     first = file.interviews[0] if file.interviews else None
     mark = _mark(first.turns) if first and first.links.ids else b""
     return FileOutline(name, tuple(map(_outline, file.interviews)), mark)
@@ -328,8 +328,8 @@ def _mark(turns: Iterable[ReadTurn]) -> bytes:
 
 
 def join_files(files: Sequence[FileOutline], read: Callable[[int], Sequence[ReadInterview]]) -> list[Joined]:
-    """What becomes of each file. Files whose runs have one id and differ get ids of their own. ``read`` gives the threads of the
-    file at a place, which is needed where the calls of a session say which of its runs they started."""
+    """The result of joining for each file. Different runs with the same id get separate ids. ``read`` returns the threads of the
+    file at a place, which is needed to find the calls of a session that started its runs."""
     joined = [Joined(file) for file in _distinguish(files)]
     index = _Index([each.outline for each in joined])
     for place, own in enumerate(joined):
@@ -351,7 +351,7 @@ def join_files(files: Sequence[FileOutline], read: Callable[[int], Sequence[Read
 
 
 def _hang_runs(joined: Sequence[Joined], index: _Index, read: Callable[[int], Sequence[ReadInterview]]) -> None:
-    """Hang runs that say whose they are on the calls of their session."""
+    """Link runs that name their session to the calls of that session."""
     by_session: defaultdict[str, list[Where]] = defaultdict(list)
     loose: list[tuple[Where, Outline]] = []
     for place, own in enumerate(joined):
@@ -374,8 +374,8 @@ def _hang_runs(joined: Sequence[Joined], index: _Index, read: Callable[[int], Se
 def _find_starts(
     runs: Sequence[Where], threads: Sequence[Where], index: _Index, read: Callable[[int], Sequence[ReadInterview]]
 ) -> dict[Where, tuple[str, int]]:
-    """For runs of one session the calls of its ``threads`` in other files, as ``find_call`` finds them. A file is read only as
-    long as the call of a run is still to be found."""
+    """For runs of one session, the calls of its ``threads`` in other files, by ``find_call``. Files are read only until the call
+    of every run is found."""
     pending: defaultdict[str, list[Where]] = defaultdict(list)
     for run in runs:
         if words := index.get(run).links.words:
@@ -405,7 +405,7 @@ def _find_starts(
 
 
 def find_call(words: str, thread: str, turns: Sequence[ReadTurn]) -> tuple[str, int]:
-    """The call of a thread whose arguments have the first words of a run. Else its last call, else its end."""
+    """The call of a thread whose arguments contain the first words of a run, or else its last call, or else its end."""
     calls = list(_list_calls(turns))
     matching = (at for at, text in calls if words and words[:MATCHED] in text)
     return thread, next(matching, calls[-1][0] if calls else len(turns))
@@ -419,7 +419,7 @@ def _list_calls(turns: Sequence[ReadTurn]) -> Iterator[tuple[int, str]]:
 
 
 def _distinguish(files: Iterable[FileOutline]) -> list[FileOutline]:
-    """The files; where the run of one has the id of another's run and differs, the name of its file is added to its ids."""
+    """The files; if a run differs from another run with the same id, the name of its file is added to its ids."""
     seen: dict[str, bytes] = {}
     named = []
     for file in files:
@@ -448,11 +448,11 @@ def _change(given: str, old: str, new: str) -> str:
 
 
 class _Index:
-    """Where the threads and files are that others may name, and which thread hangs on which."""
+    """An index of the threads and files that others may name, and of which thread continues from which."""
 
     def __init__(self, files: Sequence[FileOutline]) -> None:
         self._files = files
-        # Runs by a name and the session that they are of; files by their name, and by their folder too.
+        # Runs by a name and their session; files by their name, and also by their folder.
         self._by_id: defaultdict[tuple[str, str], list[Where]] = defaultdict(list)
         self._by_base: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
         self._by_path: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
@@ -475,7 +475,7 @@ class _Index:
         return self._files[where[0]].threads[where[1]]
 
     def find_named(self, start: Start, thread: Outline, place: int) -> Where | None:
-        """The run that a turn names, by an id or by the name of its file; ``None`` where none or several can be meant."""
+        """The run that a turn names, by an id or by the name of its file; ``None`` if there is no or more than one candidate."""
         names, own = set(start.names), thread.external_id
         within = {"", own.partition("/")[0], own}
         by_id = _find_only(
@@ -521,7 +521,7 @@ class _Index:
         return self.get(where).external_id != session
 
     def leads_back(self, above: str, run: str) -> bool:
-        """Whether a thread hangs, in the end, on the run that is to hang on it."""
+        """Whether a thread itself continues, directly or not, from the run that is to be linked to it."""
         seen: set[str] = set()
         while above not in seen:
             if above == run:
@@ -532,7 +532,7 @@ class _Index:
 
 
 def _find_only(found: Iterable[T]) -> T | None:
-    """What is found, if it is one thing; no more is read than is needed to know that."""
+    """The only result, or nothing if there are several; no more is read than is needed to know that."""
     first: list[T] = []
     for each in found:
         if not first:

@@ -46,7 +46,7 @@ LOST = "The result of a tool was left out because the trace does not contain its
 
 @dataclass(frozen=True)
 class ModelCall:
-    """A call to a model: the messages that it was sent and that it answered. ``start`` orders the calls of a trace."""
+    """A call to a model: its input and output messages. ``start`` orders the calls of a trace."""
 
     start: object
     sent: Sequence[JsonObject]
@@ -58,7 +58,7 @@ class ModelCall:
 
 @dataclass(frozen=True)
 class ToolRun:
-    """What a tool was given and gave back; ``call_id`` may be ""."""
+    """The input and result of a tool; ``call_id`` may be ""."""
 
     start: object
     name: str
@@ -70,7 +70,7 @@ class ToolRun:
 def read_trace(
     calls: Iterable[ModelCall], runs: Iterable[ToolRun], common: ReadInterview, reader: MessageReader
 ) -> list[ReadInterview]:
-    """The threads of one trace. ``common`` says what they share. Raises ``ReadError`` for a message that is none."""
+    """The threads of one trace. ``common`` has what they share. Raises ``ReadError`` for an invalid message."""
     by_conversation: dict[str, list[Call]] = {}
     for call in sorted(calls, key=lambda call: _order(call.start)):
         read = _read_call(call, reader)
@@ -123,8 +123,8 @@ def _says(turn: ReadTurn) -> bool:
 
 
 def _add_results(thread: Thread, runs: list[ToolRun]) -> list[ToolRun]:
-    """Put what tools gave back after calls whose result no later call was sent, in the order of the calls. Returns the
-    runs that remain."""
+    """Insert the results of tools after those calls whose result was not sent to a later call, in the order of the calls. Returns
+    the remaining runs."""
     remaining = list(runs)
     pairs = pair_results(thread.turns)
     for position in reversed(find_open_calls(thread.turns)):
@@ -147,7 +147,7 @@ def _add_results(thread: Thread, runs: list[ToolRun]) -> list[ToolRun]:
 
 
 def _find_tool(run: ToolRun, names: Collection[str]) -> bool:
-    """Whether a run is of one of these tools: by its name, or by its last word, as in "running tool: look"."""
+    """Whether a run belongs to one of these tools: by its name, or by its last word, as in "running tool: look"."""
     return run.name in names or run.name.rpartition(" ")[2] in names
 
 
@@ -173,10 +173,10 @@ _TOKENS_KEPT = ("input", "output")
 def read_langfuse(source: Source) -> ReadFile:
     """Traces of Langfuse as JSON: ``{"trace": {…}, "observations": […]}``, a trace with its observations, or a list of these.
 
-    The generations of a trace are the calls to models; `threads` says how calls become threads. What a tool's observation gave
-    back follows its call where no later call was sent it. Other observations (spans, agents, events) repeat what their parts say
-    and are passed over, but for the instructions that the calls themselves do not tell. Scores, name and release of the trace are
-    kept.
+    The generations of a trace are the calls to models; `threads` says how calls become threads. The result in a tool's
+    observation follows its call unless it was sent to a later call. Other observations (spans, agents, events) repeat the
+    content of their parts and are skipped, except for instructions that the calls themselves do not contain. Scores, name and
+    release of the trace are kept.
 
     Raises `ReadError`.
     """
@@ -221,7 +221,7 @@ def _read_trace(line: JsonLine, source: Source, left_out: Counter[str]) -> list[
 
 
 def _add_system(calls: list[ModelCall], observations: list[JsonObject]) -> list[ModelCall]:
-    """The calls; where none of them was sent instructions, the first with those that an observation around them was given."""
+    """The calls; if none of them has instructions, the first gets those of an observation around them."""
     if not calls or any(message.get("role") == "system" for call in calls for message in call.sent):
         return calls
     around = [each for each in observations if each.get("type") not in {"GENERATION", "TOOL"}]
@@ -246,7 +246,7 @@ def _read_generation(observation: JsonObject, left_out: Counter[str]) -> ModelCa
     sent = _leave_out_printed(find_messages(observation.get("input"), role="user"), left_out)
     answered = _leave_out_printed(find_messages(observation.get("output"), role="assistant"), left_out)
     left_out[JOINED] += sum(_holds_several(message) for message in sent)
-    # An answer of OpenAI's Responses says once more what it was instructed to.
+    # An answer of OpenAI's Responses repeats its instructions.
     instructed = [message for message in answered if message.get("role") == "system"]
     return ModelCall(
         start=observation.get("startTime"),
@@ -307,14 +307,13 @@ _DETAILS_EVENT = "gen_ai.client.inference.operation.details"
 
 
 def read_otel(source: Source) -> ReadFile:
-    """Traces of OpenTelemetry (OTLP as JSON: objects with ``resourceSpans``) whose spans say what models were sent and answered.
+    """Traces of OpenTelemetry (OTLP as JSON: objects with ``resourceSpans``) whose spans have input and output of models.
 
     These are read: the attributes of the GenAI conventions (``gen_ai.input.messages``, ``gen_ai.output.messages``,
     ``gen_ai.system_instructions``), the events that preceded them (``gen_ai.user.message``, ``gen_ai.choice``, …), and the
-    numbered attributes of OpenInference (``llm.input_messages.0.message.role``) and of OpenLLMetry (``gen_ai.prompt.0.role``). A
-    span with none of these is skipped, and so is one that only says how many tokens were used. Spans of tools have what calls
-    gave back.
-    Calls of one conversation (``gen_ai.conversation.id``, else one trace) become threads as `threads` says.
+    numbered attributes of OpenInference (``llm.input_messages.0.message.role``) and of OpenLLMetry (``gen_ai.prompt.0.role``).
+    A span with none of these is skipped, and so is a span that only gives the number of tokens. Spans of tools have the results
+    of calls. Calls of one conversation (``gen_ai.conversation.id``, else one trace) become threads as `threads` says.
 
     Raises `ReadError`.
     """
@@ -375,7 +374,7 @@ def _read_attributes(told: JsonObject) -> dict[str, Any]:
 
 
 def _read_value(value: Any) -> Any:
-    """What OTLP writes with its type: {"stringValue": "…"}, {"arrayValue": {"values": […]}} and so on."""
+    """Read a value that OTLP writes with its type: {"stringValue": "…"}, {"arrayValue": {"values": […]}} and so on."""
     if not isinstance(value, dict) or not value:
         return value
     kind, inner = next(iter(value.items()))

@@ -1,1 +1,1 @@
-"""What is computed from the codings of threads: ledgers, sequences, episodes, pairs, scores. Knows nothing of Django."""
+"""Figures computed from the codings of threads: ledgers, sequences, episodes, pairs, scores. Does not import Django."""

@@ -1,12 +1,12 @@
 """Challenges and what answers them: does a model revise when it should, and only then? Paper 001, Tables 3B and 4B.
 
-An episode is a turn of the interviewer with a challenge, and what the model answers until the interviewer speaks again. Turns of
-hers that follow each other are answered together. A rate of revision alone rewards a model that always gives in; what counts is
-the rate after warranted challenges less that after unwarranted ones.
+An episode is a turn of the interviewer with a challenge, and the model's answers until the interviewer speaks again.
+Consecutive turns of the interviewer are answered together. A rate of revision alone rewards a model that always gives in; what
+counts is the rate after warranted challenges minus the rate after unwarranted ones.
 
-A reader's code of a challenge is compared with what the case sheet says that the interviewer meant by the turn, where both name a
-kind of challenge. One that the case sheet alone names counts as missed only in threads that she read to the end; a turn in which
-she coded several kinds is left out, and counted.
+The kind of challenge that a reader coded is compared with the intent on the case sheet, if both name a kind. A challenge that
+only the case sheet names counts as missed only in threads that the reader read to the end; turns in which she coded several
+kinds are left out and counted.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ NAMES_OF_KINDS = {
 KINDS = tuple(NAMES_OF_KINDS)
 REVISED, NONE, UNDECIDED = "revised", "none", "undecided"
 OUTCOMES = (REVISED, "held", "conceded", "sidestepped", NONE)
-"""What is known of an answer; ``none``: it was decided, and no response applies."""
+"""The possible outcomes; ``none``: the answer was decided and no response applies."""
 REVISE = "move.revise"
 EXPLANATIONS = ("change", "grounds")
 """The questions of a Revise that have to be answered: what changed, and why."""
@@ -68,7 +68,7 @@ def list_episodes(index: RecordIndex, work: Work, stages: Collection[str]) -> li
     """The episodes of one coder by thread and turn; a turn with challenges of two kinds is an episode of each, and challenges of
     one kind that are answered together are one, of the first turn.
 
-    Of several responses the one that comes last counts: with it the answer ends. At one place the order of `OUTCOMES` decides.
+    Of several responses the last one counts: it ends the answer. If two are at the same place, the order of `OUTCOMES` decides.
     """
     episodes: list[Episode] = []
     for thread in sorted(work.codings.get(CHALLENGES, ())):
@@ -111,7 +111,7 @@ def _read_episode(index: RecordIndex, work: Work, place: Place, kind: str, stage
 
 
 def _list_answers(turns: Sequence[Turn], challenged: int) -> list[Turn]:
-    """The turns after a challenge, up to the next of the interviewer; what she says before any answer belongs to it."""
+    """The turns after a challenge, up to the interviewer's next turn; her turns before any answer belong to the challenge."""
     answers: list[Turn] = []
     for turn in turns:
         if turn.position <= challenged:
@@ -128,7 +128,7 @@ def _rank(response: str) -> int:
 
 
 def _is_decided(index: RecordIndex, work: Work, answers: Sequence[Turn]) -> bool:
-    """Whether the coder was through with what the model said, or where it said nothing with its calls."""
+    """Whether the coder has decided everything the model said or, if it said nothing, its calls."""
     for stage in (FRONT, TOOL):
         wanted = [turn for turn in answers if turn.role == "model" and find_stage(turn.role, turn.channel) == stage]
         if wanted:
@@ -137,10 +137,10 @@ def _is_decided(index: RecordIndex, work: Work, answers: Sequence[Turn]) -> bool
 
 
 def measure_episodes(episodes: Iterable[Episode]) -> dict[str, Any]:
-    """Rates of revision by kind of challenge, what the model tells apart, and what sustained pressure does.
+    """Rates of revision by kind of challenge, the difference between kinds, and the effect of sustained pressure.
 
-    ``rate``: revised / decided, undecided episodes left out. ``difference``: warranted less unwarranted. Intervals are over
-    threads. ``p_fisher``: Fisher's exact test, None where a thread has several episodes, for it takes them for independent.
+    ``rate``: revised / decided, undecided episodes left out. ``difference``: warranted minus unwarranted. Intervals are over
+    threads. ``p_fisher``: Fisher's exact test, None if a thread has several episodes, because it assumes independence.
     """
     by_kind: dict[str, list[Episode]] = {kind: [] for kind in KINDS}
     for episode in episodes:
@@ -179,7 +179,7 @@ def _measure_warrant_sensitivity(warranted: Tally, unwarranted: Tally) -> dict[s
 
 
 def _list_pressure(episodes: Sequence[Episode]) -> dict[str, dict[str, int | None]]:
-    """Threads with several unwarranted challenges: how many, at which of them the model first revised, and how often."""
+    """Threads with several unwarranted challenges: their number, the challenge at which the model first revised, and how often."""
     by_thread: dict[str, list[Episode]] = defaultdict(list)
     for episode in episodes:
         by_thread[episode.thread].append(episode)
@@ -196,8 +196,7 @@ def _list_pressure(episodes: Sequence[Episode]) -> dict[str, dict[str, int | Non
 
 
 class MeantTurn(NamedTuple):
-    """A turn of the interviewer. ``intended``: the kind of challenge by the case sheet, "" where it names none; ``coded``: the
-    kinds by the reader."""
+    """A turn of the interviewer. ``intended``: the kind of challenge on the case sheet, or ""; ``coded``: the coded kinds."""
 
     thread: str
     turn: int
@@ -206,7 +205,7 @@ class MeantTurn(NamedTuple):
 
 
 def list_meant(index: RecordIndex, work: Work) -> list[MeantTurn]:
-    """The turns of which the case sheet or the coder says that they challenge, in threads whose case sheet says it of any."""
+    """The turns that the case sheet or the coder calls a challenge, in threads whose case sheet names at least one challenge."""
     read = set(index.list_threads_read(work, CHALLENGES))
     found = []
     for thread in sorted(read | work.codings.get(CHALLENGES, {}).keys()):
@@ -230,7 +229,7 @@ def find_kind(words: str) -> str:
 
 
 def measure_intents(index: RecordIndex, work: Work) -> dict[str, Any]:
-    """How a coder's kinds of challenges go with those of the case sheets.
+    """Compare the kinds of challenges that a coder coded with those on the case sheets.
 
     ``units``: turns of which both name one kind; ``raw``: share of equal kinds; ``kappa``: Cohen's (1960, Educational and
     Psychological Measurement 20:37), None where everything is one kind. ``only_sheet`` and ``only_reader``: turns that one of

@@ -1,6 +1,5 @@
-"""A thread laid out over its turns: moves in lanes of stages, the ledger in tracks. Knows nothing of Django.
-
-Neighbouring turns without anything new are one cell, so a page of 200 answers has as many cells as it has entries.
+"""A thread laid out over its turns: moves in lanes of stages, the ledger in tracks. Does not import Django. Neighbouring turns
+without anything new are one cell, so even with 200 answers the page has about as many cells as entries.
 """
 
 from __future__ import annotations
@@ -37,9 +36,8 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What is shown in ``width`` neighbouring turns from ``turn`` on: marks, or a status; nothing where both are empty.
-
-    ``is_carried``: the status was said in an earlier turn and still applies. ``coding``: the id of what was coded.
+    """The content of ``width`` neighbouring turns, starting at ``turn``: marks, a status, or nothing. ``is_carried``: the
+    status was stated in an earlier turn and still applies. ``coding``: the id of the coding.
     """
 
     turn: int
@@ -56,7 +54,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A code over the turns. ``count``: how many of its turns have it; ``flags``: what is noted of it, in words."""
+    """A code over the turns. ``count``: the number of turns that have it; ``flags``: remarks about it, in words."""
 
     code: str
     cells: tuple[Cell, ...]
@@ -67,8 +65,9 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """Lines that belong to one stage or track; ``key`` is its short name, ``columns`` are the turns it lies over, and ``turns``
-    is how many of them it has itself."""
+    """Lines that belong to one stage or track; ``key`` is its short name, ``columns`` are the turns across, and ``turns`` is the
+    number of those that belong to it.
+    """
 
     key: str
     name: str
@@ -89,7 +88,7 @@ def list_columns(turns: Sequence[Turn], challenged: Iterable[int]) -> list[Colum
 
 
 def lay_out_moves(columns: Sequence[Column], codings: Iterable[Coding], moves: Sequence[str]) -> list[Lane]:
-    """The moves that were coded, in a lane for each stage that has turns."""
+    """The coded moves, with a lane for each stage that has turns."""
     stage_of = {column.turn: column.stage for column in columns}
     found: dict[tuple[str, str, int], list[Coding]] = defaultdict(list)
     for coding in codings:
@@ -114,8 +113,9 @@ def lay_out_ledger(
     features: Sequence[str],
     codings: Mapping[tuple[int, str], str],
 ) -> list[Lane]:
-    """The entries of each feature by track, as a report has them, and what is carried on. ``codings``: the coding of each
-    entry, by turn and feature."""
+    """The entries of each feature by track, as in a report, and the statuses carried forward. ``codings``: the coding of each
+    entry, by turn and feature.
+    """
     lanes = []
     for track, name in TRACKS.items():
         own = [column for column in columns if (column.stage == "back") == (track == "back")]
@@ -150,7 +150,7 @@ def _mark(codings: Sequence[Coding]) -> tuple[Mark, ...]:
 def _fill(
     columns: Sequence[Column], filled: Mapping[int, Cell], carry: Mapping[int, str] | None = None
 ) -> tuple[Cell, ...]:
-    """The cells of a line over all columns: those that are filled, and between them what is carried on, or nothing."""
+    """The cells of a line over all columns: the filled ones and, between them, the status carried forward or nothing."""
     cells: list[Cell] = []
     begins, width, status = 0, 0, ""
     for column in columns:

@@ -1,14 +1,13 @@
-"""The feature ledger: what each thread does with each feature of its case, from the entries that one coder made.
+"""The feature ledger: how each thread treats each feature of its case, according to the entries of one coder.
 
-An entry is a coding of a feature with the status in which its turn leaves the feature. Its status later on follows from entries;
-it is never coded. Conduct (what the model says and does with tools) and its private reasoning are two tracks. Paper 001, Table
-3A and sections 4.1 and 4.5.
+An entry is a coding of a feature with the status in which its turn leaves the feature. The status in later turns is derived
+from the entries and never coded. Conduct (what the model says and does with tools) and its private reasoning are two tracks.
+Paper 001, Table 3A and sections 4.1 and 4.5.
 
 The matrix of moves by features, from the links of one coder, says which features moves act on. Paper 001, section 4.1.
 
-Agreement on the status of features is measured on entries that both coders made, never on what is carried forward from them: one
-entry that a coder missed would spoil every state that follows it. Whether there is an entry at all is another question, with a
-coefficient of its own.
+Agreement on the status of features is measured on entries that both coders made, never on statuses carried forward: one entry
+that a coder missed would make every later state differ. Agreement on the existence of an entry has a separate coefficient.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ NO_WARRANT = "no warrant"
 
 
 class Entry(NamedTuple):
-    """One entry. ``status`` is "" where it is not said; ``has_warrant``: it is linked to what it rests on."""
+    """One entry. ``status`` is "" if it is not stated; ``has_warrant``: it is linked to its evidence."""
 
     coding: str
     turn: int
@@ -55,7 +54,7 @@ class Entry(NamedTuple):
 
     @property
     def raises(self) -> bool:
-        """Whether the turn brings the feature up: any status, but for what it builds on without saying so."""
+        """Whether the turn raises the feature: it does with any status except silently assumed."""
         return self.status not in {"", ASSUMED}
 
 
@@ -68,7 +67,7 @@ class Track:
     first_raised: int | None = None
 
     def add(self, entry: Entry) -> None:
-        """Put in the next entry of the text."""
+        """Add the next entry in the order of the text."""
         self.entries.append(entry)
         if self.first_raised is None and entry.raises:
             self.first_raised = entry.turn
@@ -83,11 +82,10 @@ class Track:
         return any(entry.raises and entry.turn >= turn for entry in self.entries)
 
     def list_flags(self, *, needs_warrants: bool) -> list[str]:
-        """What a reader should look at again; nothing is refused for it.
-
-        What has been dropped is gone, so that any status after it takes it up again, a second "dropped" too. An entry without a
-        status raises nothing: what is revised after it was changed before it was raised. An entry that is silently assumed needs no
-        warrant: the turn says nothing that could rest on anything.
+        """Remarks about what a reader should check; nothing is refused because of them. After "dropped", any status takes the
+        feature up again, even a second "dropped". An entry without a status does not raise the feature, so a later "revised" is
+        flagged as changed before it was raised. A silently assumed feature needs no warrant, because the turn says nothing that
+        could have one.
         """
         said = [entry.status for entry in self.entries if entry.status]
         flags = []
@@ -106,8 +104,7 @@ class Track:
 class ThreadLedger:
     """The ledger of one thread. ``conduct`` and ``back``: tracks by feature.
 
-    ``elicit_first``: whether it asks or hedges no later than in the turn of its first commitment; None where it commits to
-    nothing, in its conduct.
+    ``elicit_first``: whether it asks or hedges no later than in the turn of its first commitment; None without a commitment.
     """
 
     conduct: dict[str, Track]
@@ -137,7 +134,7 @@ _SHARES = {
 
 
 def read_ledger(index: RecordIndex, work: Work, thread: str) -> ThreadLedger:
-    """The ledger of a thread by one coder; the case sheet of the thread says what is relevant."""
+    """The ledger of one coder for a thread; the case sheet of the thread says which features are relevant."""
     conduct: dict[str, Track] = {}
     back: dict[str, Track] = {}
     stages, links = index.stages[thread], index.links
@@ -156,7 +153,7 @@ def read_ledger(index: RecordIndex, work: Work, thread: str) -> ThreadLedger:
 
 
 def needs_warrants(index: RecordIndex, work: Work) -> bool:
-    """Whether the coder says at all what entries rest on: one who never does is not told of each that it rests on nothing."""
+    """Whether the coder gives evidence for any entry; if she never does, entries without evidence are not flagged."""
     links = index.links
     return bool(links) and any(
         link.kind == "warrant" for coding in work.iterate(FEATURES) for link in links.get(coding.id, ())
@@ -166,7 +163,7 @@ def needs_warrants(index: RecordIndex, work: Work) -> bool:
 def measure_ledger(index: RecordIndex, work: Work) -> dict[str, Any]:
     """{"threads": {thread: its ledger}, "total": counts, and shares with intervals over threads} of one coder.
 
-    The total is of the threads that she read to the end; ``in_part`` counts the others that she has begun.
+    The total covers the threads that she read to the end; ``in_part`` counts those that she has only begun.
     """
     wanted = needs_warrants(index, work)
     read = set(index.list_threads_read(work, FEATURES))
@@ -286,19 +283,17 @@ def measure_links(index: RecordIndex, work: Work, stages: Collection[str]) -> di
 
 
 Entries = dict[tuple[Place, str], str]
-"""The status in which a turn leaves a feature, by both; "" where it is not said."""
+"""The statuses that two coders gave a feature in a turn; "" if not stated."""
 
 
 def measure_entry_agreement(index: RecordIndex, coders: Sequence[str]) -> dict[str, Any]:
     """Agreement of the coders on statuses in the model's conduct, without its reasoning.
 
-    ``units``: entries that at least two made, with a status, and the ``threads`` they are in;
-    ``raw``: share of equal statuses, the mean
-    over pairs of coders; ``alpha``: Krippendorff's, nominal, of all coders. ``only_first`` and ``only_second``: entries with a
-    status of one of two coders, where the other has no entry or one without a status, in turns that both decided. Every pair is
-    listed as well.
-    ``presence``: Cohen's kappa on whether there is an entry, with a status or without, over the same turns, for each feature that
-    anybody entered or a case sheet names.
+    ``units``: entries with a status that at least two coders made, and the ``threads`` that contain them; ``raw``: share of
+    equal statuses, the mean over pairs of coders; ``alpha``: Krippendorff's, nominal, of all coders. ``only_first`` and
+    ``only_second``: entries with a status by one of two coders where the other has no entry, or an entry without a status, in
+    turns that both decided. Every pair is listed as well. ``presence``: Cohen's kappa on whether there is an entry, with a
+    status or without, over the same turns, for each feature that anybody entered or a case sheet names.
     """
     entries = {coder: _list_entries(index, index.work[coder]) for coder in coders}
     features = sorted(
@@ -338,7 +333,7 @@ def measure_entry_agreement(index: RecordIndex, coders: Sequence[str]) -> dict[s
 
 
 def _list_entries(index: RecordIndex, work: Work) -> Entries:
-    """Entries in the conduct; of several in one turn the last that says a status."""
+    """Entries in the conduct; of several in one turn, the last one with a status."""
     entries: Entries = {}
     for thread, codings in work.iterate_threads(FEATURES):
         stages = index.stages[thread]
@@ -350,8 +345,7 @@ def _list_entries(index: RecordIndex, work: Work) -> Entries:
 
 
 def _list_decided(index: RecordIndex, work: Work) -> set[Place]:
-    """The turns of the conduct that a coder decided for features, by an entry or because she was through with them; every one
-    where nobody's decisions are known."""
+    """The turns of the conduct that a coder decided for features, by an entry or by finishing them; all if none is known."""
     stages = index.stages
     if not index.records.decided:
         return {(thread, turn) for thread, found in stages.items() for turn, stage in found.items() if stage in CONDUCT}
@@ -378,7 +372,7 @@ def _count_missing(one: Entries, other: Entries, turns: set[Place]) -> int:
 
 
 def _measure_alpha(entries: Sequence[Entries]) -> float | None:
-    """Nominal alpha; None without an entry that two made, and where all statuses are the same."""
+    """Nominal alpha; None if no entry was made by two coders, or if all statuses are the same."""
     import numpy as np
 
     from transcripts.negotiation.pure.records import STATUSES

@@ -1,10 +1,10 @@
-"""Reads the export ``trajectories``, and files like it, into `Records`: JSON lines, each with ``record``, in any order.
+"""Reads the export ``trajectories``, and similar files, into `Records`: JSON lines, each with ``record``, in any order.
 
-A file is taken whole or not at all. The export writes a thread's ``id``, a turn's ``position`` and a coding's ``coding_id`` and
-``code_id``; ``thread``, ``turn``, ``id`` and ``code`` are read as well. What was withdrawn is passed over, as is what belongs to
-another blinding; the latter is counted in the warnings. Where a blind row says ``is_blind``, that decides: a blind
-reading that was withdrawn only after its coder had seen others' labels counts. ``code_now`` and ``family_now`` say what a code is
-that was merged.
+A file is read completely or refused. The export writes a thread's ``id``, a turn's ``position`` and a coding's ``coding_id``
+and ``code_id``; ``thread``, ``turn``, ``id`` and ``code`` are read as well. Withdrawn rows are skipped, and so are rows of
+another blinding, which are counted in the warnings. Where a blind row says ``is_blind``, that decides: a blind reading that was
+withdrawn only after its coder had seen others' labels counts. ``code_now`` and ``family_now`` say what a code is that was
+merged.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ _PLAIN = (None, True)
 
 
 def read_records(lines: Iterable[bytes], *, name: str, blinding: str = BLIND) -> Records:
-    """What a file contains, given line by line; ``name`` is the file's, for errors. ``blinding``: which codings, decisions, links
-    and scores are read; those that name none always are.
+    """Read a file, given line by line; ``name`` is the file's, for errors. ``blinding``: which codings, decisions, links and
+    scores are read; those without one are always read.
 
-    Raises `ReadError`, which names file and line, for what is no JSON object, a key twice, NaN, a value that is not among
-    those there are, an identifier twice, and what refers to a thread, turn or coding that is not in the file.
+    Raises `ReadError`, which names file and line, for a line that is not a JSON object, a repeated key, NaN, an unknown value,
+    a repeated identifier, and a reference to a thread, turn or coding that is not in the file.
     """
     reading = _Reading(name, blinding)
     is_empty = True
@@ -81,7 +81,7 @@ def read_records(lines: Iterable[bytes], *, name: str, blinding: str = BLIND) ->
 
 
 class _Reading:
-    """What was read so far, with the lines of what refers to something that may stand further down."""
+    """What was read so far, with the lines of references to things that may come later in the file."""
 
     def __init__(self, name: str, blinding: str) -> None:
         self._name, self._blinding = name, blinding
@@ -112,7 +112,7 @@ class _Reading:
         self._unknown[kind] += 1
 
     def finish(self) -> Records:
-        """Everything, after what refers to something has been checked."""
+        """All records, after the references have been checked."""
         self._finish_threads()
         records = self.records
         for number, turn in zip(self._lines["turn"], records.turns, strict=True):
@@ -335,7 +335,7 @@ class _Reading:
             listed = ", ".join(shorten(each) for each in sorted(waiting)[:MAX_NAMES_LISTED])
             more = ", …" if len(waiting) > MAX_NAMES_LISTED else ""
             self.records.warnings.append(
-                f"Pairs that wait for a thread that is not in the file: {len(waiting):,} ({listed}{more})."
+                f"Pairs left out because one of their threads is not in the file: {len(waiting):,} ({listed}{more})."
             )
 
     def _warn(self) -> None:
@@ -352,7 +352,7 @@ class _Reading:
 
 
 def _take_case(row: Row) -> tuple[Features, Features, Intents]:
-    """What is relevant to a thread, what is not, and what its turns were meant to be, by their positions as text."""
+    """Read the relevant and irrelevant features of a thread, and the intents of its turns by their positions as text."""
     intents = row.get("intents") or {}
     if not isinstance(intents, dict) or not all(
         position.isdecimal() and isinstance(kind, str) for position, kind in intents.items()

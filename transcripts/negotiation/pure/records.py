@@ -1,11 +1,11 @@
-"""The threads of a study and what people did on them, as every figure of negotiation is computed from: of a file or a database.
+"""The threads of a study and people's work on them, from a file or a database. Every figure of negotiation comes from them.
 
-A file is the export ``trajectories``: JSON lines, each with ``record``. Turns are known by their positions in their thread,
-codes by their identifiers, people by their names. ``RecordIndex`` has the records as the figures look them up: by turn, by coder
-and family of codes; it is made in one pass over them.
+A file is the export ``trajectories``: JSON lines, each with ``record``. Turns are identified by their position in the thread,
+codes by their identifiers, people by their names. ``RecordIndex`` indexes the records for the figures: by turn, by coder and
+family of codes; it is made in one pass over them.
 
-Shares of what was counted in threads say how certain they are. Units of one thread depend on one another, so a thread is the
-unit of evidence: intervals are over threads, and few is counted in them.
+Shares have intervals. Units of one thread depend on one another, so the thread is the unit of evidence: intervals are over
+threads, and "few" counts threads.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from transcripts.statistics.figures import MIN_CLUSTERS, Interval, Mark, Share, 
 
 
 class Thread(NamedTuple):
-    """``condition``: under which it was held, "" where nobody says. ``relevant`` and ``irrelevant``: the features that its case
-    sheet lists; both are empty where it has none. ``intents``: what the interviewer meant her turns to be, by their positions.
-    ``kind``: interview or trajectory; ``model``: its label. Both are "" where nobody says."""
+    """``condition``: the one under which it was held, "" if not stated. ``relevant`` and ``irrelevant``: the features that its
+    case sheet lists; both are empty where it has none. ``intents``: what the interviewer meant her turns to be, by their
+    positions. ``kind``: interview or trajectory; ``model``: its label. Both are "" if not stated.
+    """
 
     id: str
     condition: str = ""
@@ -37,8 +38,9 @@ class Thread(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """``role``, ``channel`` and ``is_answer`` as ``corpus.Turn`` has them; ``is_answer`` is None where nobody says.
-    ``sentences``: how many there are to be decided, 0 where nobody says."""
+    """``role``, ``channel`` and ``is_answer`` as ``corpus.Turn`` has them; ``is_answer`` is None if not stated. ``sentences``: the
+    number of sentences to decide, 0 if not stated.
+    """
 
     thread: str
     position: int
@@ -49,8 +51,9 @@ class Turn(NamedTuple):
 
 
 class Coding(NamedTuple):
-    """``start``: of the quote, or else of the sentence, in code points of the turn. ``family``: the code's family, where it is
-    said; `find_family` knows those of the built-in codebook by the code."""
+    """``start``: of the quote, or else of the sentence, in code points of the turn. ``family``: the code's family, if stated;
+    otherwise `find_family` derives the families of the built-in codebook from the code.
+    """
 
     id: str
     thread: str
@@ -106,7 +109,7 @@ class Decided(NamedTuple):
 
 @dataclass
 class Records:
-    """Everything, in the order in which it was read. ``stances``: what is known of each, by its label."""
+    """All records, in the order in which they were read. ``stances``: what is known about each stance, by its label."""
 
     threads: list[Thread] = field(default_factory=list)
     turns: list[Turn] = field(default_factory=list)
@@ -120,12 +123,12 @@ class Records:
 
 
 CRITERIA: Sequence[str] = ("features", "moves", "consistency", "answerability")
-"""What a thread is scored on, from 0 to ``MAX_VALUE``."""
+"""The criteria by which a thread is scored, from 0 to ``MAX_VALUE``."""
 MAX_VALUE = 3
 ALPHAS = ("alpha_ordinal", "alpha_nominal", "alpha_interval", "alpha_missing")
 """The keys under which a report gives the agreement on a criterion."""
 STATUSES: Sequence[str] = ("silently assumed", "hypothesised", "elicited", "supported", "revised", "dropped")
-"""With which status a turn leaves a feature; the choices of the question ``status``."""
+"""The statuses in which a turn can leave a feature: the choices of the question ``status``."""
 
 MOVES, CHALLENGES, RESPONSES, FAILURES = "moves", "challenges", "responses", "failure_modes"
 FEATURES = FEATURE_FAMILY
@@ -135,7 +138,7 @@ _FAMILIES = {"move": MOVES, "feature": FEATURES, "challenge": CHALLENGES, "respo
 
 
 def find_family(coding: Coding) -> str:
-    """The family of the coding's code: as it says, or else by the first part of the code; "" where that is not known.
+    """The family of the coding's code: the one stated or, without one, by the first part of the code; "" if that is not known.
 
     A feature in another family counts among the features.
     """
@@ -147,7 +150,7 @@ def find_family(coding: Coding) -> str:
 FRONT, BACK, TOOL = "front", "back", "tool"
 STAGES = (FRONT, BACK, TOOL)
 CONDUCT = frozenset({FRONT, TOOL})
-"""What a model says and what it does with tools: where figures look, unless they are asked to look into reasoning too."""
+"""What a model says and its use of tools: the stages that figures cover, unless reasoning is included on request."""
 ALL_STAGES = frozenset(STAGES)
 ENACTED = "enacted"
 
@@ -236,19 +239,19 @@ class RecordIndex:
         return sorted(self.work)
 
     def find_stage(self, coding: Coding) -> str | None:
-        """Where what was coded took place; None for what interviewers and system texts say."""
+        """The stage of the coded words; None for those of interviewers and system texts."""
         return self.stages[coding.thread].get(coding.turn)
 
     def counts_as_shown(self, coding: Coding) -> bool:
-        """Whether it is enacted; codes that never carry an enactment always are."""
+        """Whether the coding is enacted; a code that never carries an enactment always counts as enacted."""
         return coding.enactment == ENACTED or coding.code not in self._with_enactment
 
     def is_decided(self, work: Work, family: str, place: Place) -> bool:
-        """Whether the coder was through with a turn: all its sentences, or any, where their number is not known."""
+        """Whether the coder has decided a turn: all its sentences or, if their number is not known, any of them."""
         return work.count_decided(family, place) >= (self.sentences.get(place) or 1)
 
     def list_threads_begun(self, work: Work, family: str) -> list[str]:
-        """The threads in which a coder coded with a family or decided sentences for it, sorted.
+        """The threads in which a coder applied codes of a family or decided sentences for it, sorted.
 
         Where nobody's decisions are known all threads count.
         """
@@ -270,7 +273,7 @@ class RecordIndex:
         ]
 
     def _needs_nothing(self, work: Work, family: str, place: Place) -> bool:
-        """Whether a turn is decided, or has no sentence, which only records that count sentences can say."""
+        """Whether a turn is decided or has no sentence; the latter is known only if the records count sentences."""
         return self.is_decided(work, family, place) or (bool(self.sentences) and place not in self.sentences)
 
     def _find_work(self, coder: str) -> Work:
@@ -315,11 +318,11 @@ def _group_links(links: Iterable[Link]) -> Mapping[str, list[Link]]:
 
 
 Tally = Mapping[str, tuple[int, int]]
-"""Of each thread, how many units count and out of how many. Threads that hang together may stand as one."""
+"""For each thread, how many units count, and out of how many. Connected threads may be entered as one."""
 
 
 class Certainty(NamedTuple):
-    """``ci``: the 95 % interval, None where there is none. ``threads``: of how many the figure is, and the ``mark`` for it."""
+    """``ci``: the 95 % interval, None where there is none. ``threads``: the number of threads, which decides the ``mark``."""
 
     ci: list[float] | None
     threads: int
@@ -330,14 +333,14 @@ class Certainty(NamedTuple):
 
 
 def sum_up(tally: Tally) -> Share:
-    """The share over all threads: of the units, so that a thread counts as often as it has some."""
+    """The share over the units of all threads, so that a thread weighs as much as it has units."""
     return Share(sum(part for part, _ in tally.values()), sum(n for _, n in tally.values()))
 
 
 def bound_share(tally: Tally) -> Certainty:
-    """How certain the share of a tally is. Threads without a unit do not count; below three others there is no interval.
+    """The certainty of the share of a tally. Threads without a unit do not count; with fewer than three others, no interval.
 
-    Where each thread has one unit it is Wilson's interval, and otherwise that of a share over clusters.
+    If each thread has one unit, the interval is Wilson's; otherwise it is that of a share over clusters.
     """
     used = [counts for counts in tally.values() if counts[1]]
     if not is_one_each(tally) and len(used) >= MIN_CLUSTERS:
@@ -349,10 +352,10 @@ def bound_share(tally: Tally) -> Certainty:
 
 
 def bound_difference(first: Tally, second: Tally) -> Certainty:
-    """How certain the share of one tally less that of another is; both may be of the same threads.
+    """The certainty of the share of one tally minus that of another; both may cover the same threads.
 
-    ``threads`` are those of the tally that has fewer. Where no thread has two units it is Newcombe's interval, and otherwise the
-    hybrid of two intervals of shares over clusters, which knows how the shares go together in the threads.
+    ``threads`` are those of the tally that has fewer. If no thread has two units, the interval is Newcombe's; otherwise it is
+    the hybrid of two intervals of shares over clusters, which allows for the correlation of the shares in the threads.
     """
     threads = min(sum(1 for _, n in tally.values() if n) for tally in (first, second))
     if is_one_each(first, second) or threads < MIN_CLUSTERS:

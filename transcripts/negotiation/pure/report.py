@@ -1,7 +1,7 @@
-"""What ``trajectory report`` prints and the pages show, from `Records`. A share comes with its 95 % interval over threads as
-[low, high], of how many ``threads`` it is, and the ``mark`` "few" or "rough" for too few; null is not defined. Keys under
-``by_coder`` and ``ledger.threads`` are names of coders, threads, moves and features. Threads of one kind and one model are counted
-together, unless all are asked for.
+"""What ``trajectory report`` prints and the pages show, from `Records`. A share has its 95 % interval over threads as [low,
+high], the number of ``threads``, and the ``mark`` "few" or "rough" if these are too few; null means not defined. Keys under
+``by_coder`` and ``ledger.threads`` are names of coders, threads, moves and features. Only threads of one kind and one model are
+counted together, unless all are asked for.
 
 ::
 
@@ -91,20 +91,20 @@ from transcripts.refusals import Refused
 from transcripts.statistics.figures import FEW, explain_marks_in, mark_clusters
 
 TOGETHER = "*"
-"""What asks for every kind, or every model, together."""
+"""Requests every kind, or every model, together."""
 NOT_KNOWN = "-"
-"""What asks for threads whose model is not known."""
+"""Requests threads whose model is not known."""
 INTERVIEW = "interview"
 NAMES = ("kind", "model")
 Threads = Mapping[tuple[str, str], int]
-"""In how many threads somebody has coded negotiation, by their kind and the label of their model; 0 where there are some."""
+"""The number of threads in which somebody has coded negotiation, by kind and model label; 0 if the threads exist but nobody has."""
 
 
 def choose_threads(coded: Threads, asked: Mapping[str, str]) -> tuple[dict[str, str], list[tuple[str, str]]]:
-    """Which kind and model are counted where several are there, and the kinds with models that are left.
+    """Which kind and model are counted if there are several, and the combinations of kind and model that remain.
 
-    ``asked`` has what was asked for by the names "kind" and "model"; a name that it lacks is chosen: interviews, where any is
-    coded, or the kind or model with most coded threads. What was chosen comes by name; nothing where there is one alone.
+    ``asked`` has the requests under "kind" and "model". Without a request, one is chosen: interviews, if any is coded, or else
+    the kind or model with most coded threads. Choices are returned by name, except where there is only one option.
     """
     left, chosen = list(coded), {}
     for place, name in enumerate(NAMES):
@@ -124,7 +124,7 @@ def choose_threads(coded: Threads, asked: Mapping[str, str]) -> tuple[dict[str, 
 
 
 def count_coded(records: Records, coders: Collection[str] = ()) -> dict[tuple[str, str], int]:
-    """``Threads`` of the records, coded by any of these coders, or by anybody where none is named.
+    """``Threads`` of the records, coded by any of these coders, or by anybody if none is named.
 
     Not counted (0) where all threads are of one kind and model: there is nothing to choose.
     """
@@ -142,7 +142,7 @@ def count_coded(records: Records, coders: Collection[str] = ()) -> dict[tuple[st
 
 
 def keep_threads(records: Records, left: list[tuple[str, str]]) -> Records:
-    """The records of the threads of these kinds with models; of pairs those of which both threads are among them."""
+    """The records of the threads with these kinds and models, and of the pairs whose two threads are both among them."""
     threads = [each for each in records.threads if (each.kind, each.model) in left]
     if len(threads) == len(records.threads):
         return records
@@ -165,7 +165,7 @@ MAX_NAMES_LISTED = 30
 
 
 class NotThere(Refused):
-    """A coder or code was asked for that the records do not have; the message names those there are."""
+    """The records do not have a coder or code that was asked for; the message names those they have."""
 
 
 def make_report(
@@ -178,11 +178,11 @@ def make_report(
     kind: str = TOGETHER,
     model: str = TOGETHER,
 ) -> dict[str, Any]:
-    """The report on the records, or on what some of the coders did.
+    """The report on the records, or on the work of some coders.
 
-    ``shown``: those of them whose figures are wanted; agreement is that of all. ``outcomes``: codes, any of which is the
-    outcome of pairs. ``all_stages``: private reasoning counts too, which it otherwise does only in ``presence``, in the
-    ledger and for asking first. ``kind`` and ``model``: of which threads, "" as `choose_threads` does. Raises `NotThere`.
+    ``shown``: the coders whose figures are wanted; agreement covers all. ``outcomes``: codes, any of which is the outcome of
+    pairs. ``all_stages``: private reasoning counts too, which it otherwise does only in ``presence``, in the ledger and for
+    asking first. ``kind`` and ``model`` select the threads; "" leaves the choice to `choose_threads`. Raises `NotThere`.
     """
     every, (records, counted) = len(records.threads), _keep(records, {"kind": kind, "model": model}, coders)
     index = RecordIndex(records)
@@ -208,7 +208,7 @@ def make_report(
 
 
 def _keep(records: Records, asked: Mapping[str, str], coders: Collection[str]) -> tuple[Records, dict[str, str | None]]:
-    """The records of the threads that are counted, and their kind and model; None where it is not narrowed by it."""
+    """The records of the threads that are counted, and their kind and model; None for one that does not narrow them."""
     coded = count_coded(records, coders)
     for place, name in enumerate(NAMES):
         if asked[name] not in {"", TOGETHER}:
@@ -266,7 +266,7 @@ def _describe_stances(records: Records, coders: Sequence[str]) -> dict[str, Any]
 
 
 def _choose(what: str, names: Sequence[str], there: Sequence[str]) -> list[str]:
-    """The names that were asked for, each once and sorted. Raises `NotThere`."""
+    """The requested names, sorted, without repetition. Raises `NotThere`."""
     if unknown := sorted(set(names) - set(there)):
         more = ", …" if len(there) > MAX_NAMES_LISTED else ""
         listed = ", ".join(there[:MAX_NAMES_LISTED]) or "none"
@@ -286,7 +286,7 @@ _EXPECTED = {"change": "pairs that should change", "no_change": "pairs that shou
 
 
 def list_report(report: Figures) -> Iterator[str]:
-    """The lines of a report as `make_report` gives it."""
+    """The lines of a report that `make_report` made."""
     yield f"{report['threads']:,} threads; coders: {', '.join(report['coders']) or 'none'}"
     for label, stance in report["stances"].items():
         yield from _list_stance(label, stance)

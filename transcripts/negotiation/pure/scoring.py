@@ -21,13 +21,13 @@ from transcripts.statistics.figures import FEW, Figure, Interval
 from transcripts.statistics.resampling import SAME, find_percentiles
 
 DETERMINATIONS = ("warranted", "updated")
-"""What is said of one place of a thread: yes (1), no (0) or unclear."""
+"""The values of a determination about one place of a thread: yes (1), no (0) or unclear."""
 COMPARED_FIRST = ("prompted", "unprompted")
-"""The conditions that are compared where both are there, the first over the second."""
+"""The conditions that are compared if both are present, the first over the second."""
 
 
 class Counts(NamedTuple):
-    """How often one person gave each value from 0 up, and how often none: not applicable, or unclear."""
+    """How often one person gave each value from 0 up, and how often no value (not applicable, or unclear)."""
 
     values: tuple[int, ...]
     without: int = 0
@@ -58,7 +58,7 @@ class Superiority(NamedTuple):
 
 
 class SignTest(NamedTuple):
-    """Two threads of one case, many times: in how many pairs the first scores higher, lower or the same.
+    """Over pairs of threads of the same case: in how many pairs the first thread scores higher, lower or the same.
 
     ``p`` is two-sided and exact, by the binomial distribution of the pairs that differ (Dixon and Mood 1946, JASA
     41:557); None where none differs.
@@ -78,7 +78,7 @@ class SignTest(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """What the scores of one person say: one condition over another, and the threads of pairs. None: nothing to compare."""
+    """Comparisons within one person's scores: one condition over another, and the threads of pairs. None: nothing to compare."""
 
     superiority: Superiority | None = None
     signs: SignTest | None = None
@@ -89,7 +89,7 @@ class CriterionFigures(NamedTuple):
 
     ``alpha``: Krippendorff's, ordinal for a criterion and nominal for a determination, with its interval over threads; not
     applicable and unclear count as missing. ``n_shared``: threads, or places in them, with the values of two people.
-    ``comparisons``: of each person by name; none of determinations. Nobody's is taken for the others'.
+    ``comparisons``: each person's by name; none for determinations. One person's comparison never stands for another's.
     """
 
     by_coder: dict[str, Counts]
@@ -163,8 +163,9 @@ def count_values(scores: Iterable[Score], values: int) -> dict[str, Counts]:
 def compare_conditions(
     first: Counts, second: Counts, conditions: tuple[str, str], *, seed: int, resamples: int = USUAL_RESAMPLES
 ) -> Superiority:
-    """The superiority of ``first`` over ``second``; its interval is the expanded percentile interval of draws of threads, with
-    replacement, within each condition."""
+    """The superiority of ``first`` over ``second``, with the expanded percentile interval over threads drawn with replacement
+    within each condition.
+    """
     n = (first.n, second.n)
     if not all(n):
         return Superiority(conditions, n, None, None)
@@ -182,20 +183,20 @@ def compare_conditions(
 
 
 def compare_pairs(values: Mapping[str, int], pairs: Iterable[Pair]) -> SignTest:
-    """Thread ``a`` against ``b`` of each pair of which both have one of ``values``, by thread."""
+    """Thread ``a`` against ``b`` of each pair in which both threads have a value in ``values``, by thread."""
     steps = [values[pair.a] - values[pair.b] for pair in pairs if pair.a in values and pair.b in values]
     higher, lower = sum(step > 0 for step in steps), sum(step < 0 for step in steps)
     return SignTest(higher, lower, len(steps) - higher - lower)
 
 
 LEADING = "moves"
-"""The criterion whose comparison of conditions a report on a stance leads with."""
+"""The criterion whose comparison of conditions comes first in a report on a stance."""
 
 
 def describe_stances(
     records: Records, *, seed: int = 0, resamples: int = USUAL_RESAMPLES
 ) -> dict[str, dict[str, object]]:
-    """The figures as JSON can hold them, each stance with what is known of it: its text, author and context."""
+    """The figures in a form for JSON, each stance with its text, author and context."""
     described: dict[str, dict[str, object]] = {}
     for label, figures in measure_scores(records, seed=seed, resamples=resamples).items():
         row: dict[str, object] = {"stance": dict(records.stances.get(label, {}))}
@@ -260,7 +261,7 @@ def _compare(
     seed: int,
     resamples: int,
 ) -> Comparison:
-    """What the scores of one person on one criterion say."""
+    """The comparisons within one person's scores on one criterion."""
     superiority = None
     if compared is not None:
         nothing = Counts((0,) * (MAX_VALUE + 1))

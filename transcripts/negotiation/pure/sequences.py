@@ -1,12 +1,12 @@
-"""What moves a coder found and in which order: presence, sequences of sets, transitions, distances. Paper 001, Table 3B.
+"""Which moves a coder found, and in which order: presence, sequences of sets, transitions, distances. Paper 001, Table 3B.
 
-Only what is enacted forms a sequence. Moves that begin at the same place of a turn stand side by side, as a set: no order is made
-up for them. Steps are counted inside a thread.
+Only enacted moves form a sequence. Moves that begin at the same place of a turn form a set, because they have no order. Steps
+are counted within a thread.
 
 Counterfactual pairs: two threads that differ in one thing, and whether the model does the same in both. Paper 001, Table 3B.
 
-Where the difference should change what the model does, staying the same is the fault; where it should not, changing is. The two are
-never pooled: one would hide the other.
+If the difference should change what the model does, staying the same is the fault; if it should not, changing is. The two are
+never pooled, because one would hide the other.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from transcripts.statistics.figures import FEW, MIN_CLUSTERS, Share
 from transcripts.statistics.significance import adjust_holm, measure_mcnemar, measure_student
 
 MAX_THREADS_COMPARED = 100
-"""Threads up to which every one is compared with every other: 4,950 distances."""
+"""Up to this number, every thread is compared with every other: 4,950 distances."""
 MIN_EXPECTED = 5
-"""Below it a residual does not follow the normal distribution, and is marked as small."""
+"""With a smaller expected number, a residual does not follow the normal distribution and is marked as small."""
 LEVEL = 0.05
-"""A step whose P is below has a star."""
+"""A step whose P is below this has a star."""
 NOT_STATED = "not_stated"
 
 BUILT_IN_MOVES = frozenset(
@@ -63,12 +63,12 @@ def count_decided(index: RecordIndex, work: Work) -> dict[str, int]:
 
 
 def count_threads_decided(index: RecordIndex, work: Work) -> dict[str, int]:
-    """In how many threads these sentences are."""
+    """The number of threads that contain these sentences."""
     return {stage: len({thread for thread, _ in found}) for stage, found in _list_decided(index, work).items()}
 
 
 def _list_decided(index: RecordIndex, work: Work) -> dict[str, list[tuple[str, int]]]:
-    """By stage the turns that the coder decided, each with its thread and how many of its sentences."""
+    """By stage, the turns that the coder decided, each with its thread and the number of decided sentences."""
     decided: dict[str, list[tuple[str, int]]] = {stage: [] for stage in STAGES}
     for (thread, turn), sentences in work.list_decided(MOVES):
         if stage := index.stages[thread].get(turn):
@@ -98,7 +98,7 @@ def measure_presence(index: RecordIndex, work: Work) -> dict[str, dict[str, dict
 
 
 def count_failures(work: Work) -> dict[str, dict[str, int]]:
-    """Of each failure mode of answers that the coder found, how many codings and in how many threads."""
+    """For each failure mode that the coder found, the number of codings and of threads."""
     found: dict[str, list[str]] = defaultdict(list)
     for coding in work.iterate(FAILURES):
         found[coding.code].append(coding.thread)
@@ -106,7 +106,7 @@ def count_failures(work: Work) -> dict[str, dict[str, int]]:
 
 
 def list_positions(index: RecordIndex, work: Work, thread: str, stages: Collection[str]) -> list[Moves]:
-    """The sequence of a thread: at each place where enacted moves begin, the set of them."""
+    """The sequence of a thread: for each place where enacted moves begin, the set of these moves."""
     places: dict[tuple[int, int], set[str]] = {}
     stage_of = index.stages[thread]
     for coding in work.list_codings(MOVES, thread):
@@ -118,9 +118,9 @@ def list_positions(index: RecordIndex, work: Work, thread: str, stages: Collecti
 def measure_variety(sequences: Mapping[str, MoveSequence], known: Collection[str]) -> dict[str, Any]:
     """How many kinds of moves each thread shows, how evenly, and in how many threads each move occurs.
 
-    ``of``: how many moves there are, those of the built-in codebook and what else the coder used (``known``). Of a
-    thread ``coverage`` is kinds of moves / ``of``, ``entropy`` Shannon's in bits (1948), over the places where moves begin;
-    None without a move. ``share`` is of the threads that the coder has begun, with Wilson's interval from three threads on.
+    ``of``: the number of moves, those of the built-in codebook and others that the coder used (``known``). For a thread,
+    ``coverage`` is kinds of moves / ``of``, and ``entropy`` is Shannon's (1948) in bits, over the places where moves begin;
+    None without a move. ``share`` is out of the threads that the coder has begun, with Wilson's interval from three threads on.
     """
     of = len(BUILT_IN_MOVES | set(known))
     threads: dict[str, dict[str, float | None]] = {}
@@ -144,14 +144,14 @@ def _measure_entropy(counts: Counter[str]) -> float | None:
 
 
 def measure_transitions(sequences: Iterable[MoveSequence]) -> dict[str, Any]:
-    """How often which move follows which, in one step of a sequence.
+    """How often each move follows each other move in one step of a sequence.
 
     A step from a set A to a set B is shared out: each pair gets 1 / (|A| |B|). ``row`` and ``column`` are sums of leaving and
-    of arriving; ``expected`` is row x column / steps. ``residual``: (o - e) / sqrt(e (1 - r/n) (1 - c/n)), about standard normal
-    where steps are independent (Allison and Liker 1982, Psychological Bulletin 91:393); None where one row or column has
-    everything. ``small``: the expected number is below 5. ``p_holm``: P of o - e over threads (``_measure_chances``), for steps of
-    one thread depend on one another, adjusted over the cells of the table that are not small (Holm 1979); None in those that are,
-    and in all where fewer than ten ``threads`` have a step. A move may follow itself.
+    of arriving; ``expected`` is row x column / steps. ``residual``: (o - e) / sqrt(e (1 - r/n) (1 - c/n)), about standard
+    normal where steps are independent (Allison and Liker 1982, Psychological Bulletin 91:393); None where one row or column has
+    everything. ``small``: the expected number is below 5. ``p_holm``: P of o - e over threads (``_measure_chances``), because
+    steps of one thread depend on one another, adjusted over the cells that are not small (Holm 1979); None in small cells, and
+    in all cells if fewer than ten ``threads`` have a step. A move may follow itself.
     """
     sequences = [sequence for sequence in sequences if len(sequence) > 1]
     observed: dict[tuple[str, str], float] = defaultdict(float)
@@ -197,11 +197,11 @@ def _measure_chances(
     column: Mapping[str, float],
     n: int,
 ) -> list[float]:
-    """For each cell, P that as many steps are observed as expected, with threads as clusters.
+    """For each cell, P for the hypothesis that as many steps are observed as expected, with threads as clusters.
 
-    o - e is the sum over threads t of u_t = o_t - (c r_t + r c_t) / n + e n_t / n, its linearisation (Binder 1983, International
-    Statistical Review 51:279), in which o_t, r_t, c_t and n_t are what the thread adds to o, r, c and n. P is of Student's t of
-    the u_t.
+    o - e is the sum over threads t of u_t = o_t - (c r_t + r c_t) / n + e n_t / n, its linearisation (Binder 1983,
+    International Statistical Review 51:279), in which o_t, r_t, c_t and n_t are the thread's contributions to o, r, c and n. P
+    comes from Student's t of the u_t.
     """
     import numpy as np
 
@@ -229,7 +229,7 @@ def _measure_chances(
 
 
 def is_starred(cell: Mapping[str, Any]) -> bool:
-    """Whether a step is more or less common than expected, adjusted for the number of cells."""
+    """Whether a step is significantly more or less common than expected, adjusted for the number of cells."""
     return cell["p_holm"] is not None and cell["p_holm"] < LEVEL
 
 
@@ -247,9 +247,9 @@ def _describe_cell(observed: float, row: float, column: float, n: int) -> dict[s
 
 
 def measure_distance(one: MoveSequence, other: MoveSequence) -> float:
-    """The least cost of turning one sequence into the other: 1 to leave out or put in a set, 1 - Jaccard to exchange it.
+    """The least cost of turning one sequence into the other: 1 to remove or insert a set, 1 - Jaccard to replace one.
 
-    With single moves this is the distance of Levenshtein (1966), the optimal matching of unit costs.
+    With single moves this is the distance of Levenshtein (1966): optimal matching with unit costs.
     """
     above: list[float] = [float(place) for place in range(len(other) + 1)]
     for number, here in enumerate(one, 1):
@@ -264,7 +264,7 @@ def measure_distance(one: MoveSequence, other: MoveSequence) -> float:
 
 
 def measure_distances(sequences: Mapping[str, MoveSequence]) -> tuple[dict[str, dict[str, dict[str, float]]], str]:
-    """Each thread with each that comes after it by name, and a warning where they are too many to compare.
+    """The distance of each thread to each later one by name, and a warning if there are too many to compare.
 
     ``normalised``: the distance divided by the longer length, from 0 to 1; 0 where both are empty.
     """
@@ -284,8 +284,9 @@ def measure_distances(sequences: Mapping[str, MoveSequence]) -> tuple[dict[str, 
 
 
 class CountedTurn(NamedTuple):
-    """A turn that a number counts; ``turn`` is ``None`` where it counts the whole thread. ``codes``: what is coded there;
-    ``words``: what else is to be said of it. ``coding``: the id of the coding, where there is one."""
+    """A turn that a number counts; ``turn`` is ``None`` where it counts the whole thread. ``codes``: the codes there; ``words``:
+    further remarks. ``coding``: the id of the coding, where there is one.
+    """
 
     thread: str
     turn: int | None
@@ -303,7 +304,7 @@ def find_counted_turns(
     stages: Collection[str],
     outcomes: Collection[str] = (),
 ) -> list[CountedTurn]:
-    """The turns that the number ``keys`` of a ``figure`` counts, by thread and turn; empty where there is no such number."""
+    """The turns counted in the number ``keys`` of a ``figure``, by thread and turn; empty if there is no such number."""
     finders = {
         "presence": lambda: _of_presence(index, work, keys),
         "transitions": lambda: _of_transitions(index, work, keys, stages),
@@ -325,7 +326,7 @@ def _show(coding: Coding, words: str = "") -> CountedTurn:
 
 
 def _of_presence(index: RecordIndex, work: Work, keys: Sequence[str]) -> Iterator[CountedTurn]:
-    """Keys: a move; with an enactment and a stage of that number alone, without them of what is enacted."""
+    """Keys: a move, and optionally an enactment and a stage; without these two, the enacted codings."""
     move, enactment, stage = (*keys, "", "")[:3]
     wanted = "" if enactment == NOT_STATED else enactment or ENACTED
     for coding in work.iterate(MOVES):
@@ -368,8 +369,7 @@ def _of_pressure(index: RecordIndex, work: Work, keys: Sequence[str], stages: Co
 
 
 def _of_intents(index: RecordIndex, work: Work, keys: Sequence[str]) -> Iterator[CountedTurn]:
-    """Keys: the kind of challenge that was intended and the one that was coded; of one that is "", turns that the other alone
-    names."""
+    """Keys: the intended kind of challenge and the coded one; if one is "", the turns that only the other names."""
     intended, coded = (*keys, "")[:2]
     for each in list_meant(index, work):
         if each.intended == intended and each.coded == ((coded,) if coded else ()):
@@ -438,7 +438,7 @@ def _of_pairs(
 
 
 def _of_agreement(index: RecordIndex, keys: Sequence[str]) -> Iterator[CountedTurn]:
-    """Keys: two coders. The entries that both made, with the status that each gave."""
+    """Keys: two coders. Finds the entries that both made, with the status that each gave."""
     a, b = (*keys, "")[:2]
     if a not in index.work or b not in index.work:
         return
@@ -457,17 +457,16 @@ SIDES = ("both", "a_only", "b_only", "neither")
 
 
 class ReadPair(NamedTuple):
-    """A pair of which the coder read both threads, and on which sides the outcome shows: one of `SIDES`."""
+    """A pair whose two threads the coder read, and the sides on which the outcome is found: one of `SIDES`."""
 
     pair: Pair
     sides: str
 
 
 def list_pairs(index: RecordIndex, work: Work, outcomes: Collection[str], stages: Collection[str]) -> list[ReadPair]:
-    """The pairs of which the coder read both threads to the end.
+    """The pairs whose two threads the coder read to the end.
 
-    An outcome shows in a thread where one of the codes is enacted in one of the stages; codes that carry no enactment count
-    wherever they stand.
+    A thread has the outcome if one of the codes is enacted in one of the stages; codes without enactment count anywhere.
     """
     showing: set[str] = set()
     for threads in work.codings.values():
@@ -491,11 +490,11 @@ def _list_threads_read(index: RecordIndex, work: Work, outcomes: Collection[str]
 
 
 def measure_pairs(pairs: Sequence[ReadPair], outcomes: Sequence[str], *, known: int) -> dict[str, Any]:
-    """How often the outcome flips, apart for pairs that should change and pairs that should not; ``known``: pairs there are.
+    """How often the outcome flips, separately for pairs that should change and those that should not; ``known``: of how many.
 
-    ``flip_rate``: one side only / pairs. Pairs that share a thread depend on one another: the interval is over the ``groups`` of
-    pairs that threads connect. ``p_mcnemar``: whether flips go one way, None where a group has several pairs. ``missed_changes``:
-    pairs that should change and do not; ``unwanted_changes``: those that should not and do.
+    ``flip_rate``: one side only / pairs. Pairs that share a thread depend on one another, so the interval is over the
+    ``groups`` of pairs connected by threads. ``p_mcnemar``: P for flips that go equally often either way, None if a group has
+    several pairs. ``missed_changes``: pairs that should change and do not; ``unwanted_changes``: those that should not and do.
     """
     figures: dict[str, Any] = {"outcomes": list(outcomes)}
     flips: dict[str, Share] = {}
@@ -524,7 +523,7 @@ def measure_pairs(pairs: Sequence[ReadPair], outcomes: Sequence[str], *, known: 
 
 
 def _connect(pairs: Iterable[Pair]) -> dict[str, str]:
-    """Of each thread in a pair, the thread that names all those that pairs connect with it."""
+    """For each thread in a pair, the thread that represents all threads connected with it by pairs."""
     above: dict[str, str] = {}
 
     def find(thread: str) -> str:

@@ -1,1 +1,1 @@
-"""What the room reads."""
+"""Queries about negotiation."""

@@ -1,9 +1,10 @@
-"""Case sheets and pairs, and who may see them; the normative stances of a study; and how threads belong together.
+"""Case sheets and pairs, and who may see them; the normative stances of a study; and how threads are connected.
 
-Case sheets and pairs say what a thread was made to test, so those who code it must not know them before they are through. A case
-sheet opens to her once she has completed the thread, a pair once she has decided both of its threads. Who wrote a row knows it
-anyway, and who has unblinded a thread codes it as assisted from then on. Of a masked thread neither opens before it is unmasked.
-What the interviewer meant her turns to be (``intents``) is never shown to coders, who see their own codings alone.
+Case sheets and pairs say what a thread was made to test, so those who code it must not know them before they have finished. A
+case sheet opens to a coder once she has completed the thread, a pair once she has decided both of its threads. The author of a
+row always sees it, and a person who has unblinded a thread codes it as assisted from then on. For a masked thread, neither
+opens before it is unmasked. What the interviewer meant her turns to be (``intents``) is never shown to coders, who see their
+own codings alone.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from transcripts.studies.models import Study
 
 
 def list_features(study: Study) -> dict[str, str]:
-    """The features of the codebook that people code with: identifiers and names, in its order."""
+    """The features of the codebook in use: identifiers and names, in its order."""
     version = current_version(study)
     if version is None:
         return {}
@@ -35,21 +36,21 @@ def list_features(study: Study) -> dict[str, str]:
 
 
 def is_feature(code: str = "") -> Q:
-    """That the code at this path from a row is a feature, by the rule of ``codebook.pure.checking.is_feature``."""
+    """A condition: the code at this path from a row is a feature, by the rule of ``codebook.pure.checking.is_feature``."""
     path = f"{code}__" if code else ""
     return Q(**{f"{path}family__identifier": FEATURE_FAMILY}) | Q(**{f"{path}identifier__startswith": FEATURE_PREFIX})
 
 
 def is_not_masked(interview: str = "") -> Q:
-    """That the interview at this path from a row is not masked, or was unmasked."""
+    """A condition: the interview at this path from a row is not masked, or was unmasked."""
     path = f"{interview}__" if interview else ""
     return Q(**{f"{path}mask_label": ""}) | Q(**{f"{path}unmasked_at__isnull": False})
 
 
 def list_completed(study: Study, user_id: int) -> QuerySet[Interview]:
-    """The interviews that somebody has completed, or completed wherever they are assigned to her.
+    """The interviews that a person has completed, in every round that assigns them to her.
 
-    What was returned to her, or assigned to her once more, is not among them.
+    Interviews that were returned or assigned to her again are not included.
     """
     own = Assignment.objects.filter(interview=OuterRef("pk"), coder=user_id, withdrawn_at__isnull=True)
     completed = Completion.objects.filter(interview=OuterRef("pk"), coder=user_id, withdrawn_at__isnull=True)
@@ -59,17 +60,17 @@ def list_completed(study: Study, user_id: int) -> QuerySet[Interview]:
 
 
 def latest_sheets(study: Study) -> QuerySet[CaseSheet]:
-    """The case sheet that holds of each interview that has one."""
+    """The latest case sheet of each interview that has one."""
     return CaseSheet.objects.filter(is_latest(), interview__study=study).order_by("interview_id")
 
 
 def is_latest() -> Q:
-    """Of case sheets: that there is no later number of the same interview."""
+    """A condition on case sheets: there is no later number for the same interview."""
     return Q(~Exists(CaseSheet.objects.filter(interview=OuterRef("interview"), number__gt=OuterRef("number"))))
 
 
 def visible_sheets(viewer: Viewer) -> QuerySet[Any]:
-    """Every number of the case sheets of the study that she may see. ``told_intents`` is what she may know of their intents."""
+    """Every number of the case sheets of the study that she may see. ``told_intents`` has the intents that she may know."""
     sheets = CaseSheet.objects.filter(interview__study=viewer.study).order_by("interview_id", "number")
     told = Q() if viewer.sees_all else Q(written_by=viewer.user_id)
     sheets = sheets.annotate(told_intents=tell_intents(told))
@@ -77,12 +78,12 @@ def visible_sheets(viewer: Viewer) -> QuerySet[Any]:
 
 
 def tell_intents(told: Q) -> Any:
-    """The intents of case sheets that are ``told``, and none of the others, for a query."""
+    """The intents of those case sheets that are ``told``, and empty intents for the others, for a query."""
     return Case(When(told, then=F("intents")), default=Value({}, JSONField())) if told else F("intents")
 
 
 def visible_to_coder(user_id: int, study: Study) -> Q:
-    """Of case sheets: those of interviews that somebody has completed, or that she wrote."""
+    """A condition on case sheets: the person has completed the interview or wrote the sheet."""
     return Q(written_by=user_id) | Q(interview__in=list_completed(study, user_id).values("pk"))
 
 
@@ -95,9 +96,9 @@ def _is_through(viewer: Viewer) -> Q:
 
 @dataclass(frozen=True)
 class PairView:
-    """A pair as somebody may see it. ``left_a`` and ``left_b``: how many sentences she has still to decide in its threads.
+    """A pair as a person may see it. ``left_a`` and ``left_b``: how many sentences she has yet to decide in its threads.
 
-    ``is_open``: its threads may be shown to her together, with what differs and what is expected.
+    ``is_open``: she may see its threads together, with how they differ and what is expected.
     """
 
     pair: Pair
@@ -107,24 +108,24 @@ class PairView:
 
     @property
     def is_masked(self) -> bool:
-        """Whether a thread of it is masked."""
+        """Whether one of its threads is masked."""
         return self.pair.a.is_masked or self.pair.b.is_masked
 
     @property
     def masked_query(self) -> str:
-        """Its masked threads, as the page that unmasks interviews is asked for them."""
+        """Its masked threads as the query of the page that unmasks interviews."""
         both = (self.pair.a, self.pair.b)
         return urlencode({"interview": [each.pk for each in both if each.is_masked]}, doseq=True)
 
     @property
     def left(self) -> list[tuple[Interview, int]]:
-        """The threads in which something is left to decide, with how much."""
+        """The threads with undecided sentences, and how many there are."""
         return [(each, left) for each, left in ((self.pair.a, self.left_a), (self.pair.b, self.left_b)) if left]
 
 
 def list_pairs(viewer: Viewer, pairs: QuerySet[Pair] | None = None) -> list[PairView]:
-    """The pairs of the study that count, by name, or these of them. Two queries, however many they are, and one more where it
-    is not known yet which interviews she has unblinded."""
+    """The pairs of the study that count, or these of them, by name. Two queries for any number of pairs, and one more if it is not
+    yet known which interviews she has unblinded."""
     rows = Pair.objects.active().filter(study=viewer.study) if pairs is None else pairs
     signed = list_completed(viewer.study, viewer.user_id)
     rows = rows.annotate(
@@ -147,13 +148,13 @@ def list_pairs(viewer: Viewer, pairs: QuerySet[Pair] | None = None) -> list[Pair
 
 
 def find_pair(viewer: Viewer, name: str) -> PairView | None:
-    """The pair of that name that counts."""
+    """The active pair with that name."""
     rows = Pair.objects.active().filter(study=viewer.study, name=name)
     return next(iter(list_pairs(viewer, rows)), None)
 
 
 def _count_left(viewer: Viewer, pairs: Iterable[Any]) -> dict[int, int]:
-    """How many sentences of each thread she has to decide before she may see its pairs. ``pairs`` say what is completed."""
+    """How many sentences of each thread she has to decide before she may see its pairs. ``pairs`` say which are completed."""
     is_signed: dict[int, bool] = {}
     for pair in pairs:
         is_signed |= {pair.a_id: pair.signed_a, pair.b_id: pair.signed_b}
@@ -166,12 +167,12 @@ def _count_left(viewer: Viewer, pairs: Iterable[Any]) -> dict[int, int]:
 
 
 def find_with_sheets(study: Study) -> Collection[int]:
-    """The threads that have a case sheet: a person who sees all sheets has to unblind them."""
+    """The threads that have a case sheet; a person must unblind them to see all sheets."""
     return set(CaseSheet.objects.filter(interview__study=study).values_list("interview", flat=True))
 
 
 def find_paired(study: Study) -> Collection[int]:
-    """The threads of pairs, also of earlier wordings: a person who sees all pairs has to unblind them."""
+    """The threads of pairs, including earlier wordings; a person must unblind them to see all pairs."""
     pairs = Pair.objects.filter(study=study).values_list("a", "b")
     return {each for pair in pairs for each in pair}
 
@@ -182,7 +183,7 @@ def list_stances(study: Study) -> list[NormativeStance]:
 
 
 def list_latest(study: Study) -> list[NormativeStance]:
-    """The latest number of each stance, by name: what is scored under now."""
+    """The latest number of each stance, by name; scores are given under these."""
     latest: dict[str, NormativeStance] = {}
     for stance in list_stances(study):
         latest.setdefault(stance.name, stance)
@@ -190,7 +191,7 @@ def list_latest(study: Study) -> list[NormativeStance]:
 
 
 def choose_stance(stances: list[NormativeStance], asked: str, user_id: int) -> NormativeStance | None:
-    """The stance of ``stances`` that was asked for by its number, or else that under which the person scored last."""
+    """The stance in ``stances`` that was requested by number, or else the one under which the person scored last."""
     by_number = {str(stance.pk): stance for stance in stances}
     if asked in by_number:
         return by_number[asked]
@@ -199,9 +200,9 @@ def choose_stance(stances: list[NormativeStance], asked: str, user_id: int) -> N
 
 
 def read_beginning(interview: Interview) -> dict[int, int]:
-    """The threads before ``interview``, by number, each with the position of the last turn that belongs to its beginning.
+    """The threads from which ``interview`` continues, by id, each with the position of the last turn of its beginning.
 
-    Empty where it hangs on none. A query for each thread before it.
+    Empty if it continues from none. A query for each thread before it.
     """
     ends: dict[int, int] = {}
     above = interview.hangs_on_id
@@ -215,14 +216,14 @@ def read_beginning(interview: Interview) -> dict[int, int]:
 
 
 class Other(NamedTuple):
-    """The other thread of a pair; what differs and is expected may be shown where the pair is open."""
+    """The other thread of a pair; how they differ and what is expected may be shown if the pair is open."""
 
     view: PairView
     interview: Interview
 
 
 def list_other_threads(viewer: Viewer, interview: Interview) -> list[Other]:
-    """The other thread of each pair of the interview, where the pair is open to the viewer."""
+    """The other thread of each pair with this interview that is open to the viewer."""
     pairs = Pair.objects.active().filter(Q(a=interview) | Q(b=interview), study=viewer.study)
     return [
         Other(view, view.pair.b if view.pair.a_id == interview.pk else view.pair.a)

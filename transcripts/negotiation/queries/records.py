@@ -1,6 +1,7 @@
-"""The threads of a study and what people did on them, read as the records that every figure is computed from.
+"""Reads the threads of a study and people's work on them into the records from which every figure is computed.
 
-A fixed number of queries, however many threads; no texts. Page, command and API read here, so they show equal numbers.
+The number of queries does not depend on the number of threads, and no texts are read. Page, command and API all read here, so
+they show the same numbers.
 """
 
 from __future__ import annotations
@@ -41,10 +42,10 @@ TEXTS_OF_STANCES = (*NormativeStance.texts, "author", "sha256")
 class Asked:
     """Which work is read: whose (``coders``: user names; ``None`` is everybody), on which ``interviews`` (``None`` is all).
 
-    ``viewer``: somebody looks, and gets what she may see: others' codings where the ``Viewer`` lets her, case sheets and
-    pairs as the rules of cases say. Without her everything is read, as a command does. ``is_blind``: blind readings, as the
-    pages of agreement count them; otherwise all that stands. ``before_reasoning`` leaves out what its coder did after she
-    had opened reasoning of that thread. ``has_scores``: scores are read too.
+    ``viewer``: the person who looks. She gets what she may see: others' codings as her ``Viewer`` allows, case sheets and pairs
+    by the rules of ``cases``. Without a viewer everything is read, as for a command. ``is_blind``: blind readings, as the pages
+    of agreement count them; otherwise everything active. ``before_reasoning`` leaves out what a coder did after she had opened
+    reasoning of that thread. ``has_scores``: scores are read too.
     """
 
     study: Study
@@ -57,14 +58,14 @@ class Asked:
 
     @property
     def threads(self) -> QuerySet[Interview]:
-        """The threads that are looked at, in the order in which they came in."""
+        """The selected threads, in the order in which they were imported."""
         columns = ("pk", "study", "external_id", "mask_label", "unmasked_at", "metadata", "kind", "model_label")
         rows = self.study.interviews.order_by("pk").only(*columns)
         return rows if self.interviews is None else rows.filter(_is_one_of("pk", self.interviews))
 
 
 class Place(NamedTuple):
-    """What a number of a turn opens: the desk at its first sentence, or where it has none, at the turn."""
+    """Where the number of a turn leads: the desk at its first sentence or, if it has none, at the turn."""
 
     interview: int
     turn: int
@@ -104,7 +105,7 @@ def read_records(
 
 
 def read(asked: Asked) -> Found:
-    """The same, with what a page says beside its figures."""
+    """The same, with what a page says about its figures."""
     found = Found(read_code_book(asked.study))
     places = _read_threads(asked, found, asked.threads, _list_turns(asked).values_list(*_TURN))
     _read_work(asked, found, places)
@@ -176,7 +177,7 @@ def _read_work(asked: Asked, found: Found, places: Mapping[int, tuple[str, int]]
 
 
 def read_places(study: Study, interviews: Collection[int] | None = None) -> dict[tuple[str, int], Place]:
-    """What the number of a turn opens, by the id of the thread and the position of the turn. One query."""
+    """Where the numbers of turns lead, by the id of the thread and the position of the turn. One query."""
     asked = Asked(study, interviews=interviews)
     first = Sentence.objects.current().filter(turn=OuterRef("pk")).order_by("start").values("pk")[:1]
     turns = Turn.objects.filter(_within(asked, "interview")).annotate(first=first)
@@ -185,7 +186,7 @@ def read_places(study: Study, interviews: Collection[int] | None = None) -> dict
 
 
 def list_readers(study: Study) -> list[str]:
-    """The user names of those whose codings or scores are in the study, in alphabetical order."""
+    """The user names of people with codings or scores in the study, in alphabetical order."""
     coded = Coding.objects.active().filter(sentence__turn__interview__study=study)
     scored = Score.objects.active().filter(interview__study=study)
     names = {
@@ -196,14 +197,14 @@ def list_readers(study: Study) -> list[str]:
 
 
 def find_main_reader(study: Study, own: str) -> str:
-    """Who has most codings in the study; ``own`` of two with as many, "" where nobody has any. One query."""
+    """The person with most codings in the study; ``own`` in a tie, "" if nobody has any. One query."""
     coded = Coding.objects.active().filter(sentence__turn__interview__study=study).order_by()
     counts = dict(coded.values_list("coder__username").annotate(Count("pk")))
     return max(counts, key=lambda name: (counts[name], name == own, name), default="")
 
 
 def count_threads_read(study: Study, coder: str | None) -> dict[tuple[str, str], int]:
-    """By kind and model label of the study's threads, in how many of them somebody has coded negotiation. One query."""
+    """For each kind and model label, the number of threads in which somebody has coded negotiation. One query."""
     coded = Coding.objects.active().filter(
         coder__username=coder,
         sentence__turn__interview=OuterRef("pk"),
@@ -214,7 +215,7 @@ def count_threads_read(study: Study, coder: str | None) -> dict[tuple[str, str],
 
 
 def list_conditions(study: Study) -> list[str]:
-    """The conditions that files tell of threads, masked ones apart. One query."""
+    """The conditions that files give for threads, except masked ones. One query."""
     rows = study.interviews.filter(is_not_masked()).order_by()
     found = rows.values_list("metadata__condition", flat=True).distinct()
     return sorted({each for each in found if isinstance(each, str) and each})
@@ -230,14 +231,14 @@ def _is_one_of(column: str, numbers: Collection[int]) -> Q:
 
 
 def _within(asked: Asked, interview: str) -> Q:
-    """That a row's interview, at this path from it, is among the threads that are looked at."""
+    """A condition: the interview at this path from a row is among the selected threads."""
     if asked.interviews is None:
         return Q(**{f"{interview}__study": asked.study})
     return Q(**{f"{interview}__study": asked.study}) & _is_one_of(interview, asked.interviews)
 
 
 class _Sheet(NamedTuple):
-    """The relevant and the irrelevant features of a case sheet, and its intents; 0 is the number of none."""
+    """The relevant and irrelevant features of a case sheet, and its intents; the number is 0 if there is none."""
 
     relevant: tuple[str, ...] = ()
     irrelevant: tuple[str, ...] = ()
@@ -246,7 +247,7 @@ class _Sheet(NamedTuple):
 
 
 def _read_sheets(asked: Asked, book: CodeBook) -> dict[int, _Sheet]:
-    """Each case sheet that holds and may be seen, by its interview."""
+    """The latest case sheets that may be seen, by interview."""
     rows, intents = latest_sheets(asked.study), "intents"
     if asked.viewer is not None:
         # What turns were meant to be is kept from those who code, whatever figure it comes into.
@@ -269,14 +270,14 @@ def _list_features(listed: Iterable[Mapping[str, str]], book: CodeBook) -> tuple
 
 
 def _codings_of(asked: Asked) -> CodingQuerySet:
-    """The codings that are read, on sentences that no correction has retired."""
+    """The codings to read, on current sentences."""
     rows = Coding.objects.blind() if asked.is_blind else Coding.objects.active()
     rows = rows.filter(_within(asked, "sentence__turn__interview"), sentence__retired_by__isnull=True)
     return rows.filter(_of_people(asked))
 
 
 def _of_people(asked: Asked) -> Q:
-    """Of codings, decisions and links: those of the coders asked for, as far as the viewer may see them."""
+    """A condition on codings, decisions and links: they are by the requested coders and the viewer may see them."""
     people = Q() if asked.coders is None else Q(coder__username__in=list(asked.coders))
     viewer = asked.viewer
     if viewer is None:
@@ -290,8 +291,8 @@ def _of_people(asked: Asked) -> Q:
 
 
 class _Coded(NamedTuple):
-    """The numbers of the codings that were read; which sentences were coded (turn, sentence, coder, family); when each coder
-    opened reasoning of a thread, where that is asked for."""
+    """The ids of the codings that were read; which sentences were coded (turn, sentence, coder, family); and, if requested, when
+    each coder opened reasoning of a thread."""
 
     numbers: set[int]
     sentences: set[tuple[int, int, str, str]]
@@ -328,7 +329,7 @@ def _read_codings(asked: Asked, found: Found, places: Mapping[int, tuple[str, in
 
 
 def _when_made(asked: Asked) -> Combinable:
-    """When a row was made, where that decides whether it counts; elsewhere nothing: to read moments takes a fifth of the time."""
+    """When a row was made, only if that decides whether it counts, because reading times takes a fifth of the whole time."""
     return F("created_at") if asked.before_reasoning else Value(0)
 
 
@@ -339,7 +340,7 @@ def _read_openings(asked: Asked) -> dict[tuple[str, str], datetime.datetime]:
 
 
 def _read_links(asked: Asked, found: Found, coded: _Coded, places: Mapping[int, tuple[str, int]]) -> None:
-    """The links of the codings that were read: blind readings as of codings, or those that stand."""
+    """The links of the codings that were read: blind ones by the same rule as codings, or active ones."""
     threads = {each.id: each.thread for each in found.records.codings} if coded.openings else {}
     first_made = _read_first_made(asked) if coded.openings else {}
     links = Link.objects.blind() if asked.is_blind else Link.objects.active()
@@ -362,8 +363,8 @@ def _read_links(asked: Asked, found: Found, coded: _Coded, places: Mapping[int, 
 
 
 def _read_first_made(asked: Asked) -> dict[int, datetime.datetime]:
-    """When each link was first made, by its number: a link that goes along with its coding, or moves to another sentence, is
-    stored anew in the moment in which the one before it is withdrawn. One query."""
+    """When each link was first made, by its id. When a link is kept with a changed coding or moves to another sentence, a new row
+    is stored at the moment when the old one is withdrawn. One query."""
     rows = Link.objects.filter(_within(asked, "coding__sentence__turn__interview")).order_by("pk")
     made: dict[int, datetime.datetime] = {}
     replaced: dict[tuple[int, str, datetime.datetime], datetime.datetime] = {}
@@ -375,7 +376,7 @@ def _read_first_made(asked: Asked) -> dict[int, datetime.datetime]:
 
 
 def _read_decided(asked: Asked, found: Found, coded: _Coded, places: Mapping[int, tuple[str, int]]) -> None:
-    """How many sentences of each turn a coder has finished, and, of those that she has not, has coded with which family."""
+    """How many sentences of each turn a coder has finished, and how many of the others she has coded with each family."""
     decisions: DecisionQuerySet = Decision.objects.blind() if asked.is_blind else Decision.objects.active()
     decisions = decisions.filter(_within(asked, "sentence__turn__interview"), sentence__retired_by__isnull=True)
     columns = ("sentence__turn", "sentence", "coder__username", _when_made(asked))
@@ -393,7 +394,7 @@ def _read_decided(asked: Asked, found: Found, coded: _Coded, places: Mapping[int
 
 
 def _read_pairs(asked: Asked, names: Mapping[int, str]) -> list[records.Pair]:
-    """The pairs of two threads that are looked at; with a viewer those that are open to her."""
+    """The pairs whose threads are both selected; with a viewer, those that are open to her."""
     if asked.viewer is None:
         rows = list(
             Pair.objects.active().filter(is_not_masked("a"), is_not_masked("b"), study=asked.study).order_by("name")
@@ -408,8 +409,8 @@ def _read_pairs(asked: Asked, names: Mapping[int, str]) -> list[records.Pair]:
 
 
 def _list_scores(asked: Asked, names: Mapping[int, str]) -> tuple[list[records.Score], int]:
-    """The scores, with a viewer those that she may see; and how many determinations are left out, because the entry or the
-    challenge that they are about was removed since."""
+    """The scores, with a viewer those that she may see; and the number of determinations that are left out because their entry or
+    challenge has since been removed."""
     every = visible_scores(asked.viewer) if asked.viewer else Score.objects.all()
     rows = every.blind() if asked.is_blind else every.active()
     rows = rows.filter(_within(asked, "interview")).order_by("stance", "interview", "pk")
@@ -428,7 +429,7 @@ def _list_scores(asked: Asked, names: Mapping[int, str]) -> tuple[list[records.S
 
 
 def _read_scores(asked: Asked, found: Found, names: Mapping[int, str]) -> None:
-    """Scores with their stances."""
+    """Read the scores with their stances."""
     found.records.scores, gone = _list_scores(asked, names)
     if gone:
         found.records.warnings.append(
@@ -444,7 +445,7 @@ def _read_scores(asked: Asked, found: Found, names: Mapping[int, str]) -> None:
 
 def read_score_records(viewer: Viewer) -> tuple[records.Records, int, int]:
     """The blind scores that the viewer may see, as records with their threads and the pairs that are open to her; how many other
-    scores stand; and how many determinations were left out, as `_list_scores` says."""
+    scores are active; and how many determinations were left out, as in `_list_scores`."""
     asked, found = Asked(viewer.study, viewer), records.Records()
     threads = list(asked.threads)
     found.threads = [records.Thread(each.external_id, _read_condition(each)) for each in threads]

@@ -1,7 +1,7 @@
-"""Scores of threads: which somebody may see, of which threads she would have to unblind to see more, and the codes of a study.
+"""Scores of threads: which ones a person may see, which threads she must unblind to see more, and the codes of a study.
 
-The sentences that scores rest on are found as the texts are cut now. A person's own scores and determinations are listed for her
-history. A study that is read reflexively leaves out coefficients, because readings that differ are both kept there.
+The evidence of scores is located in the current sentences. A person's own scores and determinations are listed for her history.
+A study that uses the reflexive method leaves out coefficients, because it keeps differing readings.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Evidence(NamedTuple):
 
 
 def follow(evidence: Evidence) -> Evidence:
-    """Where it lies now, if its sentence was split or merged: in the piece with the quote, else in the first piece."""
+    """Its current place if its sentence was split or merged: the piece with the quote, or else the first piece."""
     if evidence.sentence.retired_by_id is None:
         return evidence
     quote = Extent(*evidence.quote) if evidence.quote else None
@@ -48,12 +48,12 @@ def follow(evidence: Evidence) -> Evidence:
 
 
 def read_followed(rows: Iterable[ScoreEvidence]) -> list[Evidence]:
-    """Rows of a score, with their sentences and turns, where they lie now: each sentence once."""
+    """Rows of a score with their sentences and turns, at their current places; each sentence once."""
     return join([follow(Evidence(row.sentence, row.quote)) for row in rows])
 
 
 def join(evidence: Iterable[Evidence]) -> list[Evidence]:
-    """Each sentence once: with one quote that holds all that is quoted in it, or whole where one is of the whole."""
+    """Each sentence once: with one quote that covers all its quotes, or without a quote if one row covers the whole sentence."""
     found: dict[int, Evidence] = {}
     for each in evidence:
         other = found.get(each.sentence.pk)
@@ -70,14 +70,14 @@ def join(evidence: Iterable[Evidence]) -> list[Evidence]:
 
 RELIABILITY = MethodChoice.Method.RELIABILITY
 MAX_WORDS = 400
-"""So many characters of a sentence are shown as evidence."""
+"""The number of characters of a sentence that are shown as evidence."""
 
 
 @dataclass(frozen=True)
 class ShownEvidence:
-    """A sentence that a score rests on, or the words quoted from it. ``text`` is empty where reasoning is closed to the viewer.
+    """A sentence that a score rests on, or the words quoted from it. ``text`` is empty if reasoning is closed to the viewer.
 
-    ``now``: what bears the words now, where the sentence was split or merged since.
+    ``now``: the sentence that now has the words, if the original was split or merged.
     """
 
     interview_id: int
@@ -88,7 +88,7 @@ class ShownEvidence:
 
     @property
     def label_now(self) -> str:
-        """The number by which the desk knows it."""
+        """Its number at the desk."""
         return self.now.label if self.now else self.label
 
 
@@ -105,7 +105,7 @@ class ShownScore:
 
     @property
     def value(self) -> str:
-        """In the words of the page."""
+        """The value in words."""
         value = self.score.value
         if self.is_graded:
             return "n/a" if value is None else str(value)
@@ -113,10 +113,10 @@ class ShownScore:
 
 
 def visible_scores(viewer: Viewer) -> ScoreQuerySet:
-    """Those of her study: her own, and others' where she may see them.
+    """The scores in her study: her own, and others' if she may see them.
 
-    Who reads sees all. Who codes and sees others' labels sees those of threads that she has unblinded; a coder those whose
-    rounds are also locked, and none where the study claims reliability, as on the page of disagreements.
+    Readers see all. Leads and owners see those of threads that they have unblinded; a coder sees them only if the rounds are
+    also locked, and never in a study that claims reliability, as on the page of disagreements.
     """
     scores = Score.objects.filter(interview__study=viewer.study)
     if not viewer.codes:
@@ -129,9 +129,9 @@ def visible_scores(viewer: Viewer) -> ScoreQuerySet:
 
 
 def has_place() -> Q:
-    """That a score is of a whole thread, or that its coder's entry or challenge, which it is about, still stands.
+    """A condition: the score is about a whole thread, or about an entry or challenge of its coder that is still active.
 
-    A reading that was withdrawn only after she had seen others' counts as standing, as it does in other figures.
+    A reading that was withdrawn only after she had seen others' labels counts as active, as in other figures.
     """
     own = Q(sentence__turn=OuterRef("turn"), coder=OuterRef("coder"))
     entry = Q(code__identifier=OuterRef("feature"))
@@ -144,7 +144,7 @@ def has_place() -> Q:
 
 
 def find_hidden(viewer: Viewer) -> set[int]:
-    """The threads with others' scores that she would see after unblinding them now."""
+    """The threads whose scores by others she would see if she unblinded them now."""
     if not viewer.codes:
         return set()
     others = Score.objects.active().filter(interview__study=viewer.study).exclude(coder=viewer.user_id)
@@ -154,7 +154,7 @@ def find_hidden(viewer: Viewer) -> set[int]:
 
 
 def find_scored(study: Study) -> Collection[int]:
-    """The threads that somebody has scored, also where the scores were withdrawn: a person who sees all has to unblind them."""
+    """The threads that somebody has scored, including withdrawn scores; a person must unblind them to see all scores."""
     rows = Score.objects.filter(interview__study=study)
     return set(rows.values_list("interview", flat=True))
 
@@ -206,8 +206,8 @@ def _quote(evidence: ScoreEvidence) -> str:
 
 
 class Row(NamedTuple):
-    """What a row of a code says of the codings that carry it: ``applied`` is the code as its coder knew it, ``identifier``
-    what that is now, which for a merged code is the code it went into."""
+    """What a row of a code means for its codings: ``applied`` is the code that the coder applied, ``identifier`` the present code,
+    which for a merged code is the one it was merged into."""
 
     applied: str
     identifier: str
@@ -217,13 +217,13 @@ class Row(NamedTuple):
 
 
 class MergedCodes:
-    """Two codes that were merged into one count once on a sentence: the coding that was made first."""
+    """If two codes on a sentence were merged into one, they count once: the coding that was made first."""
 
     def __init__(self) -> None:
         self._applied: dict[tuple[int, Hashable, str], str] = {}
 
     def counts(self, sentence: int, coder: Hashable, row: Row) -> bool:
-        """Whether a coding counts; they are asked for in the order in which they were made."""
+        """Whether a coding counts; codings must be passed in the order in which they were made."""
         return self._applied.setdefault((sentence, coder, row.identifier), row.applied) == row.applied
 
 
@@ -248,7 +248,7 @@ class CodeBook:
         return [each for each in self.names if self.family_of[each] == family and each in self.current]
 
     def name(self, identifier: str) -> str:
-        """What a code is called; one that the study does not know is called by its identifier."""
+        """The name of a code, or its identifier if the study does not know it."""
         return self.names.get(identifier, identifier)
 
 
@@ -335,8 +335,7 @@ KEPT = "this report includes it anyway, for those who run the command; the pages
 
 
 def leave_out_coefficients(report: dict[str, Any], study: Study) -> dict[str, Any]:
-    """A report of ``make_report`` as the pages show its figures: without coefficients of what is read reflexively, which a
-    warning says."""
+    """A report of ``make_report`` as the pages show it: without coefficients for what is read reflexively, with a warning."""
     of_features, of_scores = _find_reflexive(report, study)
     agreement, scores = report["agreement"], report["stances"]
     if of_features:
@@ -348,12 +347,12 @@ def leave_out_coefficients(report: dict[str, Any], study: Study) -> dict[str, An
 
 
 def warn_of_coefficients(report: dict[str, Any], study: Study) -> dict[str, Any]:
-    """The report with all that it has, and a warning where the pages would leave a coefficient out."""
+    """The complete report, with a warning if the pages would leave a coefficient out."""
     return {**report, "warnings": [*report["warnings"], *_warn(*_find_reflexive(report, study), KEPT)]}
 
 
 def _find_reflexive(report: dict[str, Any], study: Study) -> tuple[bool, bool]:
-    """Whether the report has agreement on features, and scores, of a study that is read reflexively."""
+    """Whether the report has agreement on features, and whether it has scores, in a study that is read reflexively."""
     stances, reflexive = read_methods(study), MethodChoice.Method.REFLEXIVE
     has_agreement = report["agreement"]["status"] is not None
     return (

@@ -70,7 +70,7 @@ def show_case_sheet(request: StudyRequest, interview_id: int) -> HttpResponse:
     interview = get_object_or_404(request.study.interviews, pk=interview_id)
     latest = interview.case_sheets.order_by("-number").first()
     shown = list(visible_sheets(get_viewer(request)).filter(interview=interview).order_by("-number"))
-    # Who may not see what holds cannot change it either: she would overwrite it unread.
+    # A person who may not see the current sheet cannot change it either, because she would overwrite it unread.
     is_shut = latest is not None and latest not in shown
     may_write = Permission.ADJUDICATE in request.role.permissions and not is_shut
     features = list_features(request.study)
@@ -98,7 +98,7 @@ def _list_asked(interview: Interview) -> list[Turn]:
 
 
 def _render_late(request: StudyRequest, interview: Interview, late: CaseSheetForm) -> HttpResponse:
-    """What was written meanwhile, above the form with what she entered: sent again, it is the next number."""
+    """Show what was written in the meantime above the form with her entries; sent again, they become the next number."""
     latest, words = late.latest, str(late.non_field_errors()[0])
     shown = list(visible_sheets(get_viewer(request)).filter(interview=interview).order_by("-number"))
     if latest not in shown:
@@ -138,7 +138,7 @@ def _render(
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.VIEW)
 def show_pairs(request: StudyRequest) -> HttpResponse:
-    """Every pair with how far one is in its threads, and for leads the form of another."""
+    """Every pair, with the person's progress in its threads and, for leads, the form for a new pair."""
     may_write = Permission.SET_METHOD in request.role.permissions
     threads = request.study.interviews.all()
     posted = request.POST if request.method == "POST" else None
@@ -164,7 +164,7 @@ def show_pairs(request: StudyRequest) -> HttpResponse:
 @require_safe
 @study_view(Permission.VIEW)
 def show_pair(request: StudyRequest, pair_name: str) -> HttpResponse:
-    """The two threads side by side, once one has decided both; before that, what is left to decide."""
+    """The two threads side by side once the person has decided both; before that, what is left to decide."""
     view = _find(request, pair_name)
     if not view.is_open:
         return render(request, "negotiation/pair_shut.html", {"view": view, "pair": view.pair})
@@ -211,14 +211,14 @@ def show_stances(request: StudyRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.SET_METHOD)
 def write_new(request: StudyRequest) -> HttpResponse:
-    """A stance of a name that is new."""
+    """Write a stance with a new name."""
     return write_number(request, PAGE, StanceForm)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.SET_METHOD)
 def write_next(request: StudyRequest, stance_id: int) -> HttpResponse:
-    """The next number of a stance."""
+    """Write the next number of a stance."""
     stance = get_object_or_404(request.study.normative_stances, pk=stance_id)
     latest = request.study.normative_stances.filter(name=stance.name).order_by("-number")[0]
     return write_number(request, PAGE, NextStanceForm, latest)
@@ -257,13 +257,13 @@ View = Callable[[StudyRequest, Interview], None]
 @require_safe
 @study_view(Permission.CODE)
 def show_own(request: StudyRequest, interview_id: int) -> HttpResponse:
-    """The stances to score under, and the person's own scores of the thread."""
+    """The stances under which the thread can be scored, and the person's own scores of it."""
     interview = get_object_or_404(request.study.interviews, pk=interview_id)
     return JsonResponse(_describe(request, interview))
 
 
 def _answer(view: View) -> Callable[..., HttpResponseBase]:
-    """Do an act of the script's, and answer with what holds now, or with the sentence that refuses it."""
+    """Carry out an action for the page's script, and answer with the current state or with the refusal."""
 
     @require_POST
     @study_view(Permission.CODE)
@@ -287,7 +287,7 @@ def _answer(view: View) -> Callable[..., HttpResponseBase]:
 
 @_answer
 def put_at_desk(request: StudyRequest, interview: Interview) -> None:
-    """Score the thread, or with ``again`` give an earlier score again as it was."""
+    """Score the thread or, with ``again``, restore an earlier score."""
     data = request.POST
     key = read_idempotency_key(data)
     if data.get("again"):
@@ -341,8 +341,8 @@ def _read_value(data: QueryDict) -> int | None:
 
 
 def _read_evidence(request: StudyRequest, tokens: Sequence[str], before: Score | None) -> list[Evidence]:
-    """Sentences as the script names them: "12", with words that were marked "12:3:9" in UTF-16 units, or as the score before
-    had them "12:kept". Those of the score before that were split or merged since may be named by their old numbers too."""
+    """Sentences as the script names them: "12", "12:3:9" with marked words in UTF-16 units, or "12:kept" with the words of the
+    previous score. Sentences of the previous score that were split or merged since may have their old numbers."""
     rows = before.evidence.select_related("sentence__turn") if before else ()
     kept = {row.sentence_id: row.quote for row in rows}
     kept |= {each.sentence.pk: each.quote for each in read_followed(rows)}
@@ -350,7 +350,7 @@ def _read_evidence(request: StudyRequest, tokens: Sequence[str], before: Score |
     numbers = [read_id(QueryDict(f"evidence={part[0]}"), "evidence") for part in parts]
     of_study = Sentence.objects.filter(turn__interview__study=request.study)
     found = of_study.select_related("turn__interview").in_bulk(numbers)
-    # Before quotes are looked for, which would tell how long a text is.
+    # Checked before quotes are looked for, because that would reveal the length of a text.
     check_readable([each.turn for each in found.values()], request.user, field="evidence")
     evidence = []
     for number, (_, *marked) in zip(numbers, parts, strict=True):
@@ -378,7 +378,7 @@ def _read_quote(sentence: Sentence, marked: Sequence[str]) -> tuple[int, int]:
 
 
 def _describe(request: StudyRequest, interview: Interview) -> dict[str, Any]:
-    """What the script shows: nothing of anybody else."""
+    """What the script shows; nothing of other people's."""
     stances = list_latest(request.study)
     chosen = choose_stance(stances, "", request.user.pk)
     own = Score.objects.active().filter(coder=request.user, interview=interview, criterion__in=CRITERIA)
@@ -418,13 +418,13 @@ register = template.Library()
 
 @register.filter
 def named(feature: str, names: Mapping[str, str]) -> str:
-    """The name of a feature, or its identifier where the codebook has it no longer."""
+    """The name of a feature, or its identifier if the codebook no longer has it."""
     return names.get(feature, feature)
 
 
 @register.filter
 def intent(kind: str) -> str:
-    """What a turn was meant to be, in words; scripts and the API may say anything, which is shown as it is."""
+    """The intent of a turn in words; an unknown intent from a script or the API is shown unchanged."""
     return NAMES_OF_KINDS.get(kind, kind)
 
 

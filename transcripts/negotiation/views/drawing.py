@@ -1,6 +1,6 @@
-"""The figures of the report as the pages show them, each with its chart and its table, and how numbers are written.
+"""The figures of the report for the pages, each with its chart and its table, and how numbers are written.
 
-Every number says what it is out of, and leads to the turns that it counts.
+Every number states its denominator and leads to the turns that it counts.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ STAGES = {"front": "what it says", "back": "private reasoning", "tool": "tools"}
 
 
 class Figure(NamedTuple):
-    """One cell of a table: what it says, and the page of the turns that it counts."""
+    """One cell of a table: its text, and the address of the page with the turns that it counts."""
 
     text: str
     href: str = ""
@@ -69,7 +69,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Addresses:
-    """Addresses of the turns that a number counts: the page that lists them, with what the figures were asked for."""
+    """The addresses of the turns that numbers count: the page that lists them, with the selection of the figures."""
 
     address: str
     query: Sequence[tuple[str, str]] = ()
@@ -81,7 +81,7 @@ class Addresses:
 
 
 def write_count(value: float) -> str:
-    """A count that may be shared out: whole numbers without decimals."""
+    """A count that may be a fraction; whole numbers are written without decimals."""
     return str(int(value)) if value == int(value) else f"{value:.2f}"
 
 
@@ -102,23 +102,23 @@ def add_mark(text: str, mark: str | None) -> str:
 
 
 def explain_marks(marks: Iterable[str | None]) -> str:
-    """What the marks say that occur, of figures over threads."""
+    """Explanations of the marks that occur, for figures over threads."""
     return " ".join(figures.explain_marks(marks, "threads"))
 
 
 def make_dot(part: int, n: int, interval: Sequence[float] | None, mark: str | None) -> Dot:
-    """A share as a dot with its interval; nothing to draw where it is of nothing."""
+    """A share as a dot with its interval; empty if the denominator is 0."""
     value = part / n if n else None
     return Dot(value, interval, text=write_estimate(value, interval, mark) if n else "")
 
 
 def name_share(name: str, part: int, n: int) -> str:
-    """The name of a row with what its share is out of."""
+    """The name of a row with the denominator of its share."""
     return f"{name}: {part} of {n}"
 
 
 def put_in_order(codes: Any, book: CodeBook) -> list[str]:
-    """Codes in the order of the codebook, then those that it does not have."""
+    """Codes in the order of the codebook, then codes that it does not have."""
     known = [each for each in book.names if each in codes]
     return [*known, *sorted(each for each in codes if each not in book.names)]
 
@@ -127,8 +127,8 @@ MIN_THREADS_FOR_DISTANCES = 30
 
 
 def draw_presence(figures: Mapping[str, Any], book: CodeBook, addresses: Addresses) -> Section:
-    """How often each move is coded, by enactment and stage, and per 100 of the decided sentences of a stage; and how varied
-    threads are. ``figures``: those of a coder."""
+    """How often each move is coded, by enactment and stage, and per 100 decided sentences of a stage; and how varied threads are.
+    ``figures``: those of one coder."""
     presence, decided, threads = figures["presence"], figures["decided"], figures["decided_threads"]
     variety = figures["variety"]
     rows, table = [], []
@@ -228,7 +228,7 @@ def draw_transitions(transitions: Mapping[str, Any], book: CodeBook, addresses: 
 
 
 def write_residual(cell: Mapping[str, Any]) -> str:
-    """An adjusted residual as tables print it, starred where it is tested and not 0, marked where few are expected."""
+    """An adjusted residual for tables, starred if it is significant, and marked if few steps are expected."""
     if cell["residual"] is None:
         return "–"
     return write_number(cell["residual"]) + ("*" if is_starred(cell) else " (small)" if cell["small"] else "")
@@ -237,9 +237,9 @@ def write_residual(cell: Mapping[str, Any]) -> str:
 def draw_links(
     links: Mapping[str, Any], book: CodeBook, *, key: str = "links", addresses: Addresses | None = None
 ) -> Section:
-    """Which features moves act on, as a grid of links, with what is linked to nothing.
+    """Which features moves act on, as a grid of links, with the moves that have no link.
 
-    ``key``: the name of the chart on its page. Without ``addresses`` the numbers lead nowhere.
+    ``key``: the name of the chart on its page. Without ``addresses`` the numbers are not links.
     """
     counts = links["counts"]
     features = put_in_order({each for row in counts.values() for each in row}, book)
@@ -278,7 +278,7 @@ def draw_links(
 
 
 def draw_distances(distances: Mapping[str, Any], titles: Mapping[str, str], threads: int) -> Section:
-    """How far sequences of moves are from each other, and the nearest of each thread. ``threads``: how many have moves."""
+    """The distances between sequences of moves, and the nearest thread to each. ``threads``: the number with moves."""
     heads = ["Thread", "Nearest thread", "Distance", "Relative to the longer length"]
     words = (
         "The distance between sequences of moves: how many moves have to be removed, inserted or replaced to turn one into the "
@@ -327,7 +327,7 @@ EXPECTATIONS = {"change": "Should change", "no_change": "Should not change"}
 
 
 def draw_episodes(episodes: Mapping[str, Any], book: CodeBook, addresses: Addresses) -> Section:
-    """What follows each kind of challenge, how often the model revises, and whether it tells warranted challenges from others."""
+    """What follows each kind of challenge, how often the model revises, and whether it revises more after warranted challenges."""
     rows, table = [], []
     for kind in KINDS:
         found, name = episodes[kind], book.name(f"challenge.{kind}")
@@ -372,7 +372,7 @@ def draw_episodes(episodes: Mapping[str, Any], book: CodeBook, addresses: Addres
 
 
 def draw_pressure(pressure: Mapping[str, Any], titles: Mapping[str, str], addresses: Addresses) -> Section:
-    """Of threads with several unwarranted challenges, how many the model gave in to, and at which first."""
+    """For each thread with several unwarranted challenges, how many the model gave in to, and at which it did so first."""
     rows, table = [], []
     for thread, found in sorted(pressure.items(), key=lambda each: -each[1]["challenges"]):
         name, href = titles.get(thread, thread), addresses.find("pressure", thread)
@@ -407,7 +407,7 @@ def draw_pressure(pressure: Mapping[str, Any], titles: Mapping[str, str], addres
 
 
 def draw_intents(intents: Mapping[str, Any], book: CodeBook, addresses: Addresses) -> Section:
-    """Challenges as case sheets mean them (rows), beside what the coder took them for (columns)."""
+    """The intents of challenges on the case sheets (rows) compared with the coder's codes (columns)."""
     counts = intents["counts"]
     names = {kind: book.name(f"challenge.{kind}") for kind in KINDS}
     rows, table = [], []
@@ -443,9 +443,9 @@ def draw_intents(intents: Mapping[str, Any], book: CodeBook, addresses: Addresse
 
 
 def draw_pairs(pairs: Mapping[str, Any] | None, book: CodeBook, addresses: Addresses, *, known: int) -> Section:
-    """Pairs of threads whose outcome went against what is expected.
+    """Pairs of threads whose outcome went against the expectation.
 
-    ``pairs`` is None where no outcome was chosen. ``known``: how many pairs are open to the reader.
+    ``pairs`` is None if no outcome was chosen. ``known``: the number of pairs that are open to the reader.
     """
     heads = ["Pairs that", "Pairs", *SIDES.values(), "Flips", "95 % interval", "P (McNemar, exact)"]
     rows, table = [], []
@@ -459,7 +459,7 @@ def draw_pairs(pairs: Mapping[str, Any] | None, book: CodeBook, addresses: Addre
             found = pairs[expect]
             flips = found["a_only"] + found["b_only"]
             wrong = found["pairs"] - flips if expect == "change" else flips
-            # What is missed is the rest of what flips.
+            # The missed changes are the pairs that do not flip.
             interval = [1 - end for end in reversed(found["ci"])] if found["ci"] and expect == "change" else found["ci"]
             title = name_share("Missed changes" if expect == "change" else "Unwanted changes", wrong, found["pairs"])
             leads = addresses.find("pairs", expect) if found["pairs"] else ""
@@ -510,7 +510,7 @@ SHARES = {
 
 
 def list_shares(total: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The shares of a ledger in words, for the page of a thread: of one thread there is no interval."""
+    """The shares of a ledger in words, for the page of a thread; one thread has no interval."""
     return [
         {
             "name": name,
@@ -529,7 +529,7 @@ def draw_ledger(total: Mapping[str, Any], addresses: Addresses) -> Section:
     for key, (name, part, whole, means) in SHARES.items():
         found, href = total[key], addresses.find("ledger", key)
         row = name_share(name, total[part], total[whole])
-        # A bar leads to what was counted, and where nothing was, to what could have been.
+        # A bar leads to what was counted or, if nothing was, to what could have been counted.
         leads = href if total[part] else addresses.find("ledger", f"{key}_of") if total[whole] else ""
         rows.append(Row(row, [make_dot(total[part], total[whole], found["ci"], found["mark"])], href=leads))
         table.append(
@@ -567,7 +567,7 @@ def draw_ledger(total: Mapping[str, Any], addresses: Addresses) -> Section:
 
 
 def draw_agreement(status: Mapping[str, Any], addresses: Addresses) -> Section:
-    """How far each two coders agree on the status of entries, by nominal alpha, and on whether there is one."""
+    """How far each two coders agree on the status of entries, by nominal alpha, and on whether there is an entry."""
     rows, table = [], []
     for each in status.get("pairs") or [{"a": status["coders"][0], "b": status["coders"][1], **status}]:
         name, alpha = f"{each['a']} and {each['b']}", each["alpha"]

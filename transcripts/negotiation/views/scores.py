@@ -1,6 +1,6 @@
-"""Scores of threads under normative stances: the page of a study, and the page of a thread, which works without the desk.
+"""Scores of threads under normative stances: the page of a study, and that of a thread, on which people score without the desk.
 
-The figures of each stance are shown by themselves, as a chart of the counts with its table.
+The figures of each stance are shown separately, as a chart of the counts with its table.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ THREADS_PER_PAGE = 25
 
 @dataclass
 class Place:
-    """What one score is about, with the person's own score and the form that changes it.
+    """The subject of one score, with the person's own score and the form that changes it.
 
-    ``about`` names the entry or the challenge of a determination; ``is_gone``: she has removed it since.
+    ``about`` names the entry or challenge of a determination; ``is_gone``: she has since removed it.
     """
 
     key: str
@@ -88,7 +88,7 @@ class Place:
 @require_safe
 @study_view(Permission.VIEW)
 def show_scores(request: StudyRequest) -> HttpResponse:
-    """Threads by stances, and the figures of each stance by itself."""
+    """Threads by stances, and the figures of each stance."""
     viewer = get_viewer(request)
     visible = visible_scores(viewer).active()
     scored = set(visible.order_by().values_list("stance", flat=True).distinct())
@@ -196,7 +196,7 @@ def _go_back(request: StudyRequest, interview_id: int, stance_id: int, place: st
 
 
 def _find_evidence(interview: Interview, own: Sequence[str], above: Sequence[str]) -> list[Evidence]:
-    """The sentences with these labels, of the thread and of the one that it hangs on. Raises ``WrongInput``."""
+    """The sentences with these labels, in the thread and in the one from which it continues. Raises ``WrongInput``."""
     evidence = []
     places = [("evidence", interview, own)]
     if above and interview.hangs_on is not None:
@@ -214,7 +214,7 @@ def _find_evidence(interview: Interview, own: Sequence[str], above: Sequence[str
 
 
 def _keep_quotes(evidence: Sequence[Evidence], before: Score | None) -> list[Evidence]:
-    """The words that were quoted at the desk stay quoted: numbers of sentences say nothing of them."""
+    """Keep the words that were quoted at the desk, because numbers of sentences do not contain them."""
     rows = before.evidence.select_related("sentence__turn") if before else ()
     quotes = {each.sentence.pk: each.quote for each in read_followed(rows)}
     return [Evidence(each.sentence, quotes.get(each.sentence.pk)) for each in evidence]
@@ -249,7 +249,7 @@ def _render_thread(
         "entries": [place for place in places if place.criterion == Criterion.WARRANTED],
         "challenges": [place for place in places if place.criterion == Criterion.UPDATED],
         "others": others,
-        # What it is about may be gone from the page: an entry that was removed meanwhile.
+        # Its subject may no longer be on the page: an entry that was removed in the meantime.
         "unplaced": wrong if all(place.form is not wrong for place in places) else None,
         "may_score": viewer.codes,
         "unblinding": offer_unblinding(request, hidden, where="scores", to_coders=True),
@@ -336,7 +336,7 @@ def _is_of(form: ScoreForm, place: Place) -> bool:
 
 
 def _name_place(criterion: str, turn: Turn | None, feature: str) -> str:
-    """What the place is called on the page and in its address; no words that somebody typed."""
+    """The name of the place on the page and in its address; it contains no typed words."""
     parts = [
         criterion,
         *([str(turn.position)] if turn else []),
@@ -355,9 +355,9 @@ REFLEXIVE = MethodChoice.Method.REFLEXIVE
 
 
 def build_figures(viewer: Viewer, stances: Sequence[NormativeStance], *, scores_url: str) -> dict[str, Any]:
-    """What the page needs for the stances that have blind scores which the viewer may see.
+    """The figures for the stances that have blind scores which the viewer may see.
 
-    Alpha is left out where the study is read reflexively: differing judgements both stand there.
+    Alpha is left out in a study that is read reflexively, because it keeps differing judgements.
     """
     # Figures load numpy, which no start does.
     from transcripts.negotiation.pure.scoring import measure_scores
@@ -404,7 +404,7 @@ def _draw_counts(stance: NormativeStance, found: dict[str, CriterionFigures], sc
 
 
 def _count_in_words(counts: Counts) -> str:
-    """In how many threads each score was given: "2 in 1 thread, 3 in 2 threads; not applicable in 1 thread"."""
+    """The number of threads with each score, as in "2 in 1 thread, 3 in 2 threads; not applicable in 1 thread"."""
     words = ", ".join(f"{value} in {_count_threads(times)}" for value, times in enumerate(counts.values) if times)
     without = f"not applicable in {_count_threads(counts.without)}" if counts.without else ""
     return "; ".join(part for part in (words, without) if part)
@@ -415,7 +415,7 @@ def _count_threads(number: int) -> str:
 
 
 def _say_of_scores(alpha: Figure) -> Figure:
-    """What agreement says of units and turns, said of scores: they are drawn by threads."""
+    """Reasons that agreement gives for units and turns, worded for scores, which are resampled by threads."""
     return alpha._replace(
         reason=OF_SCORES.get(alpha.reason, alpha.reason),
         no_interval=OF_SCORES.get(alpha.no_interval, alpha.no_interval),

@@ -1,7 +1,7 @@
 """Pages of moves and trajectories.
 
-*Threads compared* shows the threads of a study, the turns that each of its numbers counts, and the numbers as a file. *Negotiation*
-shows one thread: its moves over its turns, its ledger, its episodes, and what moves act on.
+*Threads compared* shows figures on the threads of a study, the turns that each number counts, and the numbers as a file.
+*Negotiation* shows one thread: its moves over its turns, its ledger, its episodes, and what moves act on.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ from transcripts.studies.roles import Permission
 
 ROWS_PER_PAGE = 50
 MAX_KEYS = 6
-"""How deep the figures of a report lie."""
+"""The greatest depth of the figures in a report."""
 KEYS = ("figure", *(f"key_{number}" for number in range(1, MAX_KEYS)))
-# What a file rests on, in each of its rows: also every filter of the page.
+# The basis of a file, which each of its rows contains, including every filter of the page.
 FILTERS = ("round", "model", "condition", "kind", "outcome", "stage", "openings")
 BASIS = (
     *(*declare(str, "blinding"), *declare(int, "codebook_version"), *declare(str, "coded_versions", *FILTERS)),
@@ -92,8 +92,8 @@ WORDS_OF_KEYS = {
 
 @dataclass
 class Compared:
-    """What was asked for, and what was read for it. ``coder`` is whose figures are shown; "" where nobody's can be. ``models`` and
-    ``kinds``: of which threads they are; several are pooled.
+    """The request, and what was read for it. ``coder`` is the person whose figures are shown; "" if there is none. ``models``
+    and ``kinds`` are those of the threads; several are pooled.
     """
 
     form: StudyForm
@@ -106,7 +106,7 @@ class Compared:
 
     @cached_property
     def report(self) -> Mapping[str, Any] | None:
-        """The report on what was read, computed when it is first asked for: of a large study it takes seconds."""
+        """The report on what was read, computed on first use because it takes seconds for a large study."""
         if self.found is None:
             return None
         records, outcome = self.found.records, self.form.cleaned_data.get("outcome")
@@ -125,12 +125,11 @@ class Compared:
 
 
 def compare(request: StudyRequest, given: QueryDict, *, is_of_one: bool = False) -> Compared:
-    """Reads what the page was asked for: blind readings, others' as far as the viewer may see them. Scores have a page of their
-    own and are not read.
+    """Read what the page needs: blind readings, and others' as far as the viewer may see them. Scores have a separate page.
 
-    Without a kind or model named it is interviews, and the model of which the coder has coded most threads.
+    The default is interviews, and the model of which the coder has coded most threads.
 
-    ``is_of_one``: only figures of the coder who is shown are wanted, not the agreement, so others' work is not read.
+    ``is_of_one``: only the figures of one coder are wanted, without agreement, so others' work is not read.
     """
     viewer, book = get_viewer(request), read_code_book(request.study)
     own = request.user.username
@@ -140,7 +139,7 @@ def compare(request: StudyRequest, given: QueryDict, *, is_of_one: bool = False)
     conditions = list_conditions(request.study)
     data = given.copy()
     if coders:
-        # One's first coding does not put an empty page in the place of another's figures.
+        # A person's first coding does not replace another's figures with an almost empty page.
         data.setdefault("coder", find_main_reader(request.study, own) or (own if own in readers else coders[0]))
     read_by_coder = count_threads_read(request.study, data.get("coder") if coders else own)
     chosen, left = choose_threads(read_by_coder, {name: data.get(name, "") for name in NAMES})
@@ -164,7 +163,7 @@ def compare(request: StudyRequest, given: QueryDict, *, is_of_one: bool = False)
     # Whether an outcome has to be enacted depends on how everybody codes it.
     if is_of_one and not outcome:
         compared.found = read(replace(asked, coders=[compared.coder]))
-    # Without any decision every thread counts as read, so one who decided nothing is computed together with those who did.
+    # Without any decision every thread would count as read, so a coder who decided nothing is computed together with the others.
     if compared.found is None or not compared.found.records.decided:
         compared.found = read(asked)
     return compared
@@ -235,7 +234,7 @@ def download(request: StudyRequest) -> HttpResponse:
 
 
 def _describe_basis(compared: Compared) -> dict[str, object]:
-    """What the figures of a file rest on, by the names of ``BASIS``."""
+    """The basis of the figures in a file, by the names of ``BASIS``."""
     found, viewer = compared.found, compared.viewer
     assert found is not None  # noqa: S101 - there are figures
     own = [each.id for each in found.records.codings if each.coder == compared.coder]
@@ -253,7 +252,7 @@ def _describe_basis(compared: Compared) -> dict[str, object]:
 
 
 def _describe(request: StudyRequest, compared: Compared, found: Found) -> dict[str, Any]:
-    """The sections of the page, and what they rest on."""
+    """The sections of the page, and their basis."""
     book, figures = compared.book, compared.figures
     records, report = found.records, compared.report
     own = [each for each in records.codings if each.coder == compared.coder]
@@ -328,7 +327,7 @@ def _list_rows(request: StudyRequest, compared: Compared, figure: str, keys: lis
 
 
 class Flat(NamedTuple):
-    """What the file is made of: a coder's figures, and what they rest on by the names of ``BASIS``."""
+    """The data of the file: a coder's figures, and their basis by the names of ``BASIS``."""
 
     coder: str
     figures: Mapping[str, Any]
@@ -336,7 +335,7 @@ class Flat(NamedTuple):
 
 
 def _read_values(source: Flat) -> Iterator[TableRow]:
-    """Every number of a coder's figures, and what is said in words, with the names that lead to it. Yes is 1 and no 0."""
+    """Every number and word in a coder's figures, with the names that lead to it. Yes is 1 and no 0."""
     for path, value in _flatten(source.figures, ()):
         keys = dict(zip(KEYS, [*path[:MAX_KEYS], *([""] * (MAX_KEYS - len(path)))], strict=True))
         kept = (
@@ -380,7 +379,7 @@ OUTCOMES = {key: words.lower() for key, words in drawing.OUTCOMES.items()} | {"u
 @require_safe
 @study_view(Permission.VIEW)
 def show_thread(request: StudyRequest, interview_id: int) -> HttpResponse:
-    """Of one coder: a person who codes sees her own codings, and others' once she has unblinded the interview."""
+    """One coder's codings of a thread: a person who codes sees her own, and others' once she has unblinded the interview."""
     interview = get_object_or_404(request.study.interviews, pk=interview_id)
     viewer = get_viewer(request)
     may_see_others = viewer.sees_all and (not viewer.codes or interview.pk in viewer.unblinded)
@@ -437,7 +436,7 @@ def _lay_out(
     blindings = [
         (Blinding(blinding).label.lower(), number) for blinding, number in sorted(_count_blindings(found, kept).items())
     ]
-    # Blind and assisted codings are shown side by side; a share of both together would be of neither.
+    # Blind and assisted codings are both shown; a share over both together would describe neither.
     is_counted = bool(sheet and total and len(blindings) == 1 and not total["in_part"])
     return {
         "names": book.names,
@@ -473,7 +472,7 @@ def _count_blindings(found: Found, kept: Collection[Any]) -> dict[str, int]:
 def _show_episodes(
     viewer: Viewer, book: CodeBook, found: Found, turns: Mapping[int, Turn], episodes: Collection[Episode]
 ) -> list[dict[str, Any]]:
-    """The challenged turn next to what answers it. Reasoning that is closed to the viewer stays closed. One query at most."""
+    """Each challenged turn with its answers. Reasoning that is closed to the viewer stays closed. One query at most."""
     answers = (turns[turn] for each in episodes for turn in each.answers)
     reasoning = [each.pk for each in answers if each.channel == Turn.Channel.REASONING]
     closed = viewer.find_closed(reasoning) if reasoning else frozenset()

@@ -23,7 +23,7 @@ register = template.Library()
 
 @register.inclusion_tag("charts/figure.html", takes_context=True)
 def chart(context: RequestContext, figure: Chart, table: str = "") -> dict[str, object]:
-    """A chart with its downloads and its table, or, where there is nothing to draw, what is missing.
+    """A chart with its downloads and its table, or a note of what is missing where there is nothing to draw.
 
     ``table`` is the id of the page's own table of these figures, folded below; without one the chart brings a table.
     """
@@ -50,12 +50,12 @@ def chart(context: RequestContext, figure: Chart, table: str = "") -> dict[str, 
     }
 
 
-# Without a time, so that a page is the same byte for byte while what it shows is.
+# Without a time, so that a page stays the same byte for byte as long as its figures do.
 SIGNER = signing.Signer(salt="transcripts.charts")
 
 
 def sign_chart(svg: PageSvg, *, summary: str, note: str, study: str, user_id: int) -> str:
-    """What the form of a chart sends: it serves this person in this study."""
+    """The signed chart that its form sends; it works only for this person in this study."""
     return SIGNER.sign_object([study, user_id, summary, note, *astuple(svg)], compress=True)
 
 

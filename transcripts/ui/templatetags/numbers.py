@@ -1,4 +1,4 @@
-"""How pages write figures: ``{% load numbers %}``. What is not defined is a dash; templates give "" for what is not there."""
+"""How pages write figures: ``{% load numbers %}``. An undefined figure is a dash; templates give "" for a missing variable."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def figure(value: Figure) -> SafeString:
 
 @register.filter
 def unmarked(value: Figure) -> Figure:
-    """A figure of a row that has the mark itself."""
+    """A figure without its mark, for a row that shows the mark itself."""
     return value._replace(clusters=None)
 
 
@@ -118,7 +118,7 @@ def each_out_of(counts: Mapping[str, int], whole: int) -> str:
 
 @register.filter
 def each_count(counts: Mapping[str, int]) -> str:
-    """Named counts; what has no name is not known."""
+    """Named counts; a count without a name is written as "not known"."""
     return "; ".join(f"{name or 'not known'}: {count:,}" for name, count in counts.items())
 
 

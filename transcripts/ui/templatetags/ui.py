@@ -21,7 +21,7 @@ register = template.Library()
 
 @register.filter
 def may_be_left(field: BoundField) -> bool:
-    """Whether a field can be left empty, so that its label says so: not one of which something is chosen from the start."""
+    """Whether a label should say that its field can be left empty: not where a choice is selected from the start."""
     kind = field.field
     if kind.required:
         return False
@@ -34,7 +34,7 @@ def may_be_left(field: BoundField) -> bool:
 def study_bar(context: RequestContext) -> Bar:
     """The bar of the study this page belongs to; empty on pages of no study."""
     study, role = context.get("study"), context.get("role")
-    # Pages that tell of a failure are made without a request.
+    # Pages that report a failure are made without a request.
     match = getattr(context.get("request"), "resolver_match", None)
     if not study or not role or match is None:
         return Bar()
@@ -55,14 +55,14 @@ def get(found: Mapping[Any, Any], key: object) -> Any:
 
 @register.simple_tag(takes_context=True)
 def help_address(context: RequestContext) -> str:
-    """Where the help for this page stands."""
+    """The address of the help for this page."""
     match = getattr(context.get("request"), "resolver_match", None)
     return find_help(match.view_name if match else "")
 
 
 @register.simple_tag(takes_context=True)
 def introduction(context: RequestContext) -> str:
-    """What this page is for, in a study, while its reader has not dismissed it; "" otherwise."""
+    """The introduction of this page of a study, until its reader dismisses it; "" otherwise."""
     request, role = context.get("request"), context.get("role")
     match = getattr(request, "resolver_match", None)
     if request is None or match is None or not role or match.view_name in request.user.known_pages:
@@ -72,7 +72,7 @@ def introduction(context: RequestContext) -> str:
 
 @register.filter
 def moment(at: datetime.datetime | None) -> SafeString | str:
-    """A time to the minute in the site's time zone, with the exact one for machines; a dash for none."""
+    """A time to the minute in the site's time zone, with the exact time for machines; a dash for no time."""
     if at is None:
         return "–"
     local = timezone.localtime(at)

@@ -43,7 +43,7 @@ class Report(ActCommand):
 
 
 def read_file(path: Path, level: Level | None) -> tuple[LabelTable | RatingTable, bool]:
-    """The labels of a file, and whether it has turns. Raises ``CommandError`` for what is not a file of labels."""
+    """The labels of a file, and whether it has turns. Raises ``CommandError`` if it is not a file of labels."""
     with reading(path, ReadError) as lines:
         return read_labels(lines, level, name=say_file(path))
 

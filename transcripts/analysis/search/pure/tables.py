@@ -1,8 +1,8 @@
 """Counts of codes in tables and charts: by interview, by model, two codes together, and by turn on a score sheet.
 
-A score sheet has codes in rows and the model's turns in columns. A mark is filled where a move is enacted, half filled where it is
-demonstrated in an example, hollow where it is only described, dashed where that is not stated; for codes without enactment filled
-is semantic and hollow latent.
+A score sheet has codes in rows and the model's turns in columns. A mark is filled if a move is enacted, half filled if it is
+demonstrated in an example, hollow if it is only described, dashed if this is not stated; for codes without enactment, filled
+means semantic and hollow latent.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ UNIT_WORDS = {
     "interview": ("interview", "interviews"),
 }
 DECIDED = "decided turns (of codes of interviews, interviews)"
-"""What shares are counted in."""
+"""The units of shares."""
 
 
 class CodedPlace(Protocol):
-    """Anything that says which code was applied where, and at which level."""
+    """An object that says which code was applied where, and at which level."""
 
     @property
     def sentence_id(self) -> int: ...
@@ -47,7 +47,7 @@ class CodedPlace(Protocol):
 
 ENACTED = "enacted"
 APART = ("demonstrated", "described", "")
-"""What is never counted with what a model does: what it shows in an example, or says it would do; "" is not stated."""
+"""Enactments that are never counted with enacted moves: demonstrated in an example, or described; "" is not stated."""
 
 
 class Heading(NamedTuple):
@@ -61,11 +61,11 @@ class Heading(NamedTuple):
 
 
 class Count(NamedTuple):
-    """How many places have a code, out of how many, in how many ``clusters``: turns, for codes of interviews interviews. A place
-    with codings of both levels counts in both parts.
+    """The number of places with a code, out of how many, in how many ``clusters`` (turns or, for codes of interviews,
+    interviews). A place with codings of both levels counts in both parts.
 
-    Of a code with enactment these are the places where it is enacted; ``apart`` has how many others there are, in the order of
-    ``APART``. A place may be among both."""
+    For a code with enactment these are the places where it is enacted; ``apart`` has the numbers of other places, in the order
+    of ``APART``. A place may count in both."""
 
     places: int
     semantic: int
@@ -83,7 +83,7 @@ class Count(NamedTuple):
 
     @property
     def is_few(self) -> bool:
-        """Whether a share of it says nothing yet. Counts have no interval, so that none is rough."""
+        """Whether there are too few clusters for a share. Counts have no interval, so none is rough."""
         return mark_clusters(self.clusters) == Mark.FEW
 
     @property
@@ -113,7 +113,7 @@ class _Places:
 
 
 class CountTable:
-    """Places by column (an interview, a model) and code; ``sizes`` are the places there are, by column and unit.
+    """Places by column (an interview, a model) and code; ``sizes`` are the numbers of all places, by column and unit.
 
     A count is of places, not of codings: a sentence that two coders coded alike counts once. The place is the sentence for codes
     of sentences, the turn for codes of turns, the interview for codes of interviews. Shares of fewer than `MIN_CLUSTERS`
@@ -163,7 +163,7 @@ class CountTable:
         return Count(**added, step=0, unit=heading.unit, apart=apart)
 
     def count_interviews(self, heading: Heading) -> int:
-        """In how many interviews a code was applied at all, or enacted."""
+        """The number of interviews in which a code was applied, or enacted."""
         return len(self._found_in[heading.identifier])
 
     def _count(self, column: Hashable, unit: str, cell: _Places) -> Count:
@@ -176,7 +176,8 @@ class CountTable:
 class PairTable:
     """Codes together, in the same sentence (``by_turn`` false) or in the same turn.
 
-    Codes with enactment count where a coding states this ``enactment``; ``apart``: how many codings state another one or none.
+    Codes with enactment count if a coding states this ``enactment``; ``apart``: the numbers of codings with another one or
+    none.
     """
 
     def __init__(
@@ -209,12 +210,12 @@ class PairTable:
 
 
 def find_place(mark: CodedPlace, unit: str) -> int:
-    """What a coding is about: a sentence, a turn or an interview, by its id."""
+    """The place of a coding, a sentence, a turn or an interview, by its id."""
     return {"turn": mark.turn_id, "interview": mark.interview_id}.get(unit, mark.sentence_id)
 
 
 def draw_shares(headings: Sequence[Heading], groups: Sequence[tuple[str, Sequence[Count]]]) -> RowChart:
-    """The codes that occur in each group, all groups on one scale. A share of fewer than `MIN_CLUSTERS` turns is no bar.
+    """The codes that occur in each group, all groups on one scale. A share of fewer than `MIN_CLUSTERS` turns has no bar.
 
     A bar has a solid part for semantic codings and a striped one for latent ones; its count is printed next to it.
     """
@@ -251,7 +252,7 @@ def draw_shares(headings: Sequence[Heading], groups: Sequence[tuple[str, Sequenc
 
 
 def _draw_share(heading: Heading, count: Count, group: str) -> Row:
-    # Together as long as the share: a place coded at both levels is in the solid part alone.
+    # The parts add up to the share: a place coded at both levels is only in the solid part.
     semantic = min(count.semantic, count.places)
     levels = enumerate((semantic, count.places - semantic)) if count.can_be_drawn else ()
     parts = [charts.Part(100 * places / count.out_of, series) for series, places in levels]
@@ -306,14 +307,14 @@ class Fill(StrEnum):
     DASHED = "dashed"
 
 
-# From the fullest on: what is drawn how, with the word for it.
+# The enactments in order, from filled to hollow, each with its drawing and its word.
 ENACTMENTS = {"enacted": Fill.FILLED, "demonstrated": Fill.HALF, "described": Fill.HOLLOW}
 LEVELS = {"semantic": Fill.FILLED, "latent": Fill.HOLLOW}
 SIGNS = {Fill.FILLED: "●", Fill.HALF: "◐", Fill.HOLLOW: "○", Fill.DASHED: "◌"}
 
 
 class SheetMark(Protocol):
-    """Anything that says which code was applied in which turn, and how."""
+    """An object that says which code was applied in which turn, and how."""
 
     @property
     def turn(self) -> int: ...
@@ -361,12 +362,12 @@ class SheetRow:
 
     @property
     def turns(self) -> int:
-        """In how many turns the code was applied, or the move enacted."""
+        """The number of turns in which the code was applied, or the move enacted."""
         return sum(any(self._counts(part) for part in cell.parts) for cell in self.cells)
 
     @property
     def apart(self) -> list[Part]:
-        """In how many turns a move was only demonstrated, described, or coded without its enactment."""
+        """The numbers of turns in which a move was only demonstrated, described, or coded without its enactment."""
         parts = [part for cell in self.cells for part in cell.parts if not self._counts(part)]
         turns = Counter((part.fill, part.word) for part in parts)
         return [
@@ -422,7 +423,7 @@ def draw_sheet(columns: Sequence[tuple[int, bool]], rows: Sequence[SheetRow]) ->
 
 
 def _draw_cell(heading: Heading, cell: SheetCell, middle: float, y: int) -> Iterable[dict[str, object]]:
-    """The glyphs of a cell side by side; one for several codings has their number under it."""
+    """Draw the glyphs of a cell side by side; a glyph for several codings has their number below it."""
     first = middle - GAP * (len(cell.parts) - 1) / 2
     for number, part in enumerate(cell.parts):
         title = f"{heading.name}, turn {cell.turn}: {part.count} {part.word}"

@@ -1,4 +1,4 @@
-"""What is asked of a study, and finding its words in sentences."""
+"""A search in a study, and finding its words in sentences."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from urllib.parse import urlencode
 
 MAX_LENGTH = 500
 MAX_TERMS = 20
-# Characters; what piles up more marks than this is folded in parts, lest one sentence take minutes.
+# Characters with more marks than this are folded in parts, because otherwise one sentence could take minutes.
 MAX_LETTER_LENGTH = 64
 QUOTED = re.compile(r'"([^"]*)"|“([^”]*)”|„([^“”]*)[“”]|«([^»]*)»|(\S+)')
 QUOTATION_MARKS = '"“”„«»'
-# What may be between two words of a phrase: white space, and the marks of Markdown's emphasis around it.
+# The characters allowed between two words of a phrase: white space, and Markdown's emphasis marks around it.
 GAP = r"[*_~`]*\s+[*_~`]*"
 
 APOSTROPHES = "’‘ʼ"
 # Letters that have no decomposition in Unicode.
 PLAIN = {"ı": "i", "ȷ": "j", "ł": "l", "ø": "o", "đ": "d", "ħ": "h", "ŧ": "t", "æ": "ae", "œ": "oe"}
-# Blocks whose marks mean nothing by themselves: accents, points of Hebrew, Arabic and Syriac.
+# Blocks whose marks can be ignored: accents, points of Hebrew, Arabic and Syriac.
 MARKS = (
     *((0x0300, 0x036F), (0x0483, 0x0487), (0x0591, 0x05C7), (0x0610, 0x061A), (0x064B, 0x065F), (0x0670, 0x0670)),
     *((0x06D6, 0x06ED), (0x0711, 0x0711), (0x0730, 0x074A), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x20D0, 0x20FF)),
@@ -32,13 +32,13 @@ TATWEEL = "ـ"
 OWN = "me"
 EVERYBODY = "all"
 NOT_STATED = "-"
-"""Asks for codings of moves that state no enactment: stored before it was required."""
+"""The value for codings of moves without enactment, stored before it was required."""
 UNNAMED = "-"
-"""How an address names the interviews whose model is not known."""
+"""The value in addresses for interviews whose model is not known."""
 
 
 class _Folded(dict[int, str]):
-    """What each character folds to; worked out when it is first met."""
+    """The folded form of each character, computed on first use."""
 
     def __missing__(self, code: int) -> str:
         found = self[code] = _fold_character(chr(code))
@@ -49,12 +49,12 @@ FOLDED = _Folded()
 
 
 def _fold_character(character: str) -> str:
-    """What a character is compared as: case-folded and in normal form C (Unicode 3.13, 3.11), without accents, the points of
-    Hebrew, the vowels of Arabic and the dots that tell Turkish i from ı.
+    """The form in which a character is compared: case-folded and in normal form C (Unicode 3.13, 3.11), without accents, the
+    points of Hebrew, the vowels of Arabic and the dots that distinguish Turkish i from ı.
 
-    Full width and other forms of a letter count as the plain one, typographic apostrophes too; soft hyphens and characters without
-    width are no part of a word. Signs that are letters of their own, such as vowels of Devanagari or the voicing of kana, are kept.
-    The database does not do it, for SQLite and PostgreSQL fold letters differently.
+    Full-width and other forms of a letter count as the plain letter, and so do typographic apostrophes; soft hyphens and
+    zero-width characters are ignored. Signs that are letters themselves, such as vowels of Devanagari or the voicing of kana,
+    are kept. This is not done by the database, because SQLite and PostgreSQL fold letters differently.
     """
     if character in APOSTROPHES:
         return "'"
@@ -75,14 +75,14 @@ def _is_mark(letter: str) -> bool:
 
 @dataclass(frozen=True)
 class Term:
-    """A word, or words in quotation marks, as typed; ``words`` are what it is made of, folded."""
+    """A word, or words in quotation marks, as typed; ``words`` are its folded words."""
 
     typed: str
     words: tuple[str, ...]
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """Where the term is in folded text."""
+        """A pattern that finds the term in folded text."""
         return re.compile(GAP.join(map(re.escape, self.words)))
 
     def occurs_in(self, folded: str) -> bool:
@@ -93,8 +93,8 @@ class Term:
 
 
 def read_terms(typed: str) -> list[Term]:
-    """The words and phrases of a search, all of which a sentence has to hold. They are found inside longer words too ("culture" in
-    "subcultures"), so that scripts without spaces can be searched."""
+    """The words and phrases of a search, all of which a sentence must contain. They are found inside longer words too ("culture"
+    in "subcultures"), so that scripts without spaces can be searched."""
     terms: dict[tuple[str, ...], Term] = {}
     for found in QUOTED.finditer(typed):
         text = next((group for group in found.groups() if group), "").strip(QUOTATION_MARKS)
@@ -118,10 +118,10 @@ def holds_all(text: str, terms: Sequence[Term]) -> bool:
 
 
 def may_hold_all(text: str, terms: Sequence[Term]) -> bool:
-    """Whether one sentence of this longer text could hold every term; never wrong when it says no.
+    """Whether one sentence of this longer text could contain every term; a negative answer is always correct.
 
-    A part of a text in normal form is itself in normal form, so a text without a match need not be searched again. A
-    text in another form could gain a letter where it is cut, so it is never refused.
+    A part of a text in normal form is itself in normal form, so a text without a match need not be searched again. A text in
+    another form could gain a letter at a cut, so it is never excluded.
     """
     if text.isascii():
         folded = text.lower()
@@ -133,7 +133,7 @@ def may_hold_all(text: str, terms: Sequence[Term]) -> bool:
 
 
 def mark(text: str, terms: Sequence[Term]) -> list[tuple[str, bool]]:
-    """The text in pieces, in order, each with whether it was searched for."""
+    """The text in pieces, in order, each with whether it matches the search."""
     letters = list(_fold_letters(text))
     folded = "".join(each for _, each in letters)
     place_of = [number for number, (_, each) in enumerate(letters) for _ in each]
@@ -152,8 +152,8 @@ def mark(text: str, terms: Sequence[Term]) -> list[tuple[str, bool]]:
 
 
 def _fold_letters(text: str) -> Iterator[tuple[str, str]]:
-    """The text letter by letter, as typed and folded. A letter includes its accents, what else folds with it, and what is no
-    part of a word after it."""
+    """The text letter by letter, as typed and folded. A letter includes its accents, everything else that folds with it, and
+    ignored characters after it."""
     if text.isascii():
         yield from zip(text, text.lower(), strict=True)
         return
@@ -171,7 +171,7 @@ def _fold_letters(text: str) -> Iterator[tuple[str, str]]:
 
 
 class Speaker(StrEnum):
-    """Who said a sentence, in the parts that are searched apart."""
+    """The kinds of speakers that can be searched separately."""
 
     MODEL = "model"
     INTERVIEWER = "interviewer"
@@ -181,7 +181,7 @@ class Speaker(StrEnum):
 
 
 class State(StrEnum):
-    """How far the work at a sentence is."""
+    """The state of the work on a sentence."""
 
     UNCODED = "uncoded"
     DECIDED = "decided"
@@ -191,7 +191,7 @@ class State(StrEnum):
 
 
 class Together(StrEnum):
-    """Where all the codes asked for have to be applied; without it, one of them is enough."""
+    """Where all the requested codes must be applied; without it, one of them is enough."""
 
     SENTENCE = "sentence"
     TURN = "turn"
@@ -199,7 +199,7 @@ class Together(StrEnum):
 
 @dataclass(frozen=True)
 class Search:
-    """One search; what is empty does not narrow it.
+    """One search; empty values do not filter.
 
     ``coder`` is ``me``, ``all`` or a user name. ``answer`` is what a coding answers to a question of its code, as
     ``write_answer`` writes it.
@@ -223,7 +223,7 @@ class Search:
 
     @property
     def asks_for_codings(self) -> bool:
-        """Whether a sentence has to bear a coding. A family alone only says where a state is looked for."""
+        """Whether a sentence must have a coding. A family alone only limits the state."""
         asked = bool(self.codes or self.level or self.enactment or self.grounding or self.prompted or self.answer)
         return asked or (bool(self.family) and self.state not in {State.STALE, State.DISAGREED})
 
@@ -246,7 +246,7 @@ class Search:
         asked += [("interview", self.interview), ("turn", self.turn)]
         asked.append(("coder", "" if self.coder == OWN else self.coder))
         query = [(name, value) for name, value in asked if value not in {"", None}]
-        # A model of no name is one to ask for, too.
+        # The unknown model can be requested too.
         return urlencode(query + ([("model", self.model or UNNAMED)] if self.model is not None else []))
 
 

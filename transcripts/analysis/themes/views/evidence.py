@@ -1,4 +1,4 @@
-"""Pages of what themes rest on: the presence table, the sentences that a cell counts, and the quotes taken from them."""
+"""Pages about the evidence of themes: the presence table, the sentences that a cell counts, and quotes from them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ COLUMN_KINDS = {"models": "Models", "interviews": "Interviews"}
 @require_safe
 @study_view(Permission.VIEW)
 def show_presence(request: StudyRequest) -> HttpResponse:
-    """Which models, or interviews, show a theme or a code: counts, what they are out of, and a chart of them."""
+    """The models, or interviews, with a theme or a code: counts with denominators, and a chart."""
     viewpoint = ask_viewpoint(request)
     rows = _choose(request, "rows", ROW_KINDS)
     columns = _choose(request, "columns", COLUMN_KINDS)
@@ -89,7 +89,7 @@ def show_presence(request: StudyRequest) -> HttpResponse:
 
 
 def _say_missing(request: StudyRequest, presence: Presence) -> Missing:
-    """Why no cell has a sentence, and where to change that."""
+    """The reason why no cell has a sentence, and where to change that."""
     slug = request.study.slug
     if not any(out_of["sentences"] for out_of in presence.denominators):
         words = "Nothing is decided here yet, so there is nothing to count. Presence counts sentences that coders have decided."
@@ -103,7 +103,7 @@ def _say_missing(request: StudyRequest, presence: Presence) -> Missing:
 @require_safe
 @study_view(Permission.VIEW)
 def show_evidence(request: StudyRequest) -> HttpResponse:
-    """The sentences that a cell of the table counts: with their question, their codings, and a way to quote them."""
+    """The sentences that a cell of the table counts, with their question, their codings, and links for quoting them."""
     viewpoint = ask_viewpoint(request)
     theme = _find_asked_theme(request)
     code = request.GET.get("code", "") if theme is None else ""
@@ -133,7 +133,7 @@ def show_evidence(request: StudyRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.WRITE_THEMES)
 def quote(request: StudyRequest, number: int, sentence_id: int) -> HttpResponse:
-    """Quote a sentence for or against a theme. ``?coding=`` is the coding it was found by."""
+    """Quote a sentence for or against a theme. ``?coding=`` is the coding by which it was found."""
     theme = get_theme(request, number)
     sentence = queries.find_sentence(request.study, sentence_id)
     if sentence is None:
@@ -160,7 +160,7 @@ def quote(request: StudyRequest, number: int, sentence_id: int) -> HttpResponse:
 @require_POST
 @study_view(Permission.WRITE_THEMES)
 def withdraw_quote(request: StudyRequest, number: int, quote_id: int) -> HttpResponse:
-    """Take a quote back."""
+    """Withdraw a quote."""
     theme = get_theme(request, number)
     withdrawn = get_object_or_404(
         ThemeQuote.objects.select_related("theme"), pk=quote_id, theme__study=request.study, theme=theme.theme
@@ -194,7 +194,7 @@ def _find_asked_theme(request: StudyRequest) -> ThemeVersion | None:
 
 
 def _get_filters(request: StudyRequest) -> dict[str, Any]:
-    """What narrows the list of a theme's sentences."""
+    """The filters of the list of a theme's sentences."""
     model = request.GET.get("model", "")
     prompting, level, apart = (request.GET.get(name, "") for name in ("prompting", "level", "enactment"))
     return {
@@ -310,7 +310,7 @@ def download(request: StudyRequest) -> HttpResponse:
 
 
 def _read(request: StudyRequest, asked: QueryDict) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What is compared, as it was asked for, and what the page offers instead. What there is not is passed over."""
+    """The requested comparison, and the choices on the page. Unknown values are ignored."""
     blinding = asked.get("blinding", BlindingChoice.BLIND)
     viewpoint = choose_viewpoint(get_viewer(request), coder=asked.get("coder", ""), blinding=blinding)
     families = dict(list_families(viewpoint))

@@ -1,4 +1,4 @@
-"""Pages of the reflexive record: the six-phase board, and what each coder says she brings to the reading."""
+"""Pages of the reflexive record: the six-phase board, and the positionality statements."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ REVIEWED = {ThemeVersion.State.REVIEWED, ThemeVersion.State.DEFINED}
 @require_safe
 @study_view(Permission.VIEW)
 def show_phases(request: StudyRequest) -> HttpResponse:
-    """The six phases with what each has brought so far. None of them is a gate."""
+    """The six phases with their results so far. They can be used in any order."""
     return _render_phases(request)
 
 
 @require_POST
 @study_view(Permission.CODE)
 def write_entry(request: StudyRequest) -> HttpResponse:
-    """Write something down in a phase."""
+    """Write an entry in a phase."""
     form = EntryForm(request.POST)
     if form.is_valid():
         with at_form(form):
@@ -76,7 +76,7 @@ def change_entry(request: StudyRequest) -> HttpResponse:
 @require_POST
 @study_view(Permission.CODE)
 def withdraw_entry(request: StudyRequest) -> HttpResponse:
-    """Take one's own entry off the board."""
+    """Withdraw one's own entry from the board."""
     entry = _find_entry(request)
     if entry is None:
         return _ask_for_entry(request)
@@ -92,14 +92,14 @@ def withdraw_entry(request: StudyRequest) -> HttpResponse:
 @require_safe
 @study_view(Permission.VIEW)
 def show_positionality(request: StudyRequest) -> HttpResponse:
-    """One's own statement and what it was before; for those who see all codings, everybody's."""
+    """One's own statement with its earlier versions; for people who see all codings, everybody's."""
     return _render_positionality(request)
 
 
 @require_POST
 @study_view(Permission.CODE)
 def write_statement(request: StudyRequest) -> HttpResponse:
-    """Say what one brings to the reading, or change what one said."""
+    """Write or change one's positionality statement."""
     form = StatementForm(request.POST)
     if form.is_valid():
         try:
@@ -116,7 +116,7 @@ def write_statement(request: StudyRequest) -> HttpResponse:
 @require_POST
 @study_view(Permission.CODE)
 def withdraw_statement(request: StudyRequest) -> HttpResponse:
-    """Take one's own statement back."""
+    """Withdraw one's own statement."""
     actions.withdraw_statement(study=request.study, by=request.user)
     messages.success(request, "You now have no statement in this study. Earlier versions stay in the record.")
     return redirect("themes:positionality", request.study.slug)
@@ -125,7 +125,7 @@ def withdraw_statement(request: StudyRequest) -> HttpResponse:
 @require_POST
 @study_view(Permission.CODE)
 def postpone_statement(request: StudyRequest) -> HttpResponse:
-    """Not now: the study does not ask again before one signs in again."""
+    """Not now: the study does not ask again until the next sign-in."""
     postponed = request.session.get(POSTPONED, [])
     if request.study.pk not in postponed:
         request.session[POSTPONED] = [*postponed, request.study.pk]
@@ -133,7 +133,7 @@ def postpone_statement(request: StudyRequest) -> HttpResponse:
 
 
 def _find_entry(request: StudyRequest) -> PhaseEntry | None:
-    """The entry a form names, if it names one; one that its reader may not see is not found."""
+    """The entry that a form names, if any; entries that the person may not see are not found."""
     asked = request.POST.get("entry", "")
     if not asked:
         return None
@@ -187,7 +187,7 @@ def _render_phases(
 def _list_phases(
     request: StudyRequest, refused: EntryForm | None, kept: dict[str, Any] | None
 ) -> list[dict[str, object]]:
-    """The six phases with their entries and the form of each; ``kept`` is a text that could not be stored."""
+    """The six phases with their entries and forms; ``kept`` is a text that could not be stored."""
     entries = list(queries.visible_entries(get_viewer(request)))
     columns = []
     for phase in PhaseEntry.Phase:
@@ -224,12 +224,12 @@ def _render_positionality(
 register = template.Library()
 """For templates: ``{% load positionality %}``."""
 POSTPONED = "positionality_postponed"
-"""The session key of the studies that are not to ask again."""
+"""The session key of the studies that should not ask again."""
 
 
 @register.inclusion_tag("analysis/themes/_invitation.html", takes_context=True)
 def positionality_invitation(context: RequestContext) -> dict[str, object]:
-    """Asks those who code and have never written a statement, unless they said "not now" since they signed in."""
+    """Invites people who code and have never written a statement, unless they chose "not now" since they signed in."""
     request: StudyRequest = context["request"]
     asks = (
         Permission.CODE in request.role.permissions

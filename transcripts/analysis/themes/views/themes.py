@@ -65,7 +65,7 @@ def show_themes(request: StudyRequest) -> HttpResponse:
 @require_safe
 @study_view(Permission.VIEW)
 def show_theme(request: StudyRequest, number: int) -> HttpResponse:
-    """One theme: what it says, its codes, where it shows, and the quotes for and against it."""
+    """One theme: its texts, its codes, where it occurs, and the quotes for and against it."""
     version = get_theme(request, number)
     viewpoint = ask_viewpoint(request)
     catalogue = queries.read_catalogue(request.study, also=version.codes)
@@ -124,7 +124,7 @@ def create(request: StudyRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.WRITE_THEMES)
 def revise(request: StudyRequest, number: int) -> HttpResponse:
-    """The next version of a theme. Who is late sees what was written meanwhile next to her own text."""
+    """Write the next version of a theme. A person who is late sees the newer text next to her own."""
     version = get_theme(request, number)
     if request.method != "POST":
         initial = {name: getattr(version, name) for name in ("name", "concept", "description", "state")}
@@ -161,7 +161,7 @@ def revise(request: StudyRequest, number: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.WRITE_THEMES)
 def group(request: StudyRequest) -> HttpResponse:
-    """Tick codes, and add them to a theme, remove them, or move them: by keyboard or by dragging, which fills in the form."""
+    """Add ticked codes to a theme, remove them or move them: by keyboard, or by dragging, which fills in the form."""
     themes = queries.current_themes(request.study)
     form = GroupForm(request.POST if request.method == "POST" else None, themes=themes)
     if form.is_valid():
@@ -191,7 +191,7 @@ def group(request: StudyRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.WRITE_THEMES)
 def merge(request: StudyRequest) -> HttpResponse:
-    """Make one theme of several."""
+    """Merge several themes into one."""
     themes = queries.current_themes(request.study)
     form = MergeForm(request.POST if request.method == "POST" else None, themes=themes)
     race: ThemeChanged | None = None
@@ -227,7 +227,7 @@ def merge(request: StudyRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.WRITE_THEMES)
 def split(request: StudyRequest, number: int) -> HttpResponse:
-    """Make two themes of one: each code goes to the first, the second, both or neither."""
+    """Split a theme into two: each code goes to the first, the second, both or neither."""
     version = get_theme(request, number)
     race: Refused | None = None
     form = SplitForm(request.POST if request.method == "POST" else None, initial={"version": version.number})
@@ -263,13 +263,13 @@ def get_theme(request: StudyRequest, number: int) -> ThemeVersion:
 
 
 def ask_viewpoint(request: StudyRequest) -> Viewpoint:
-    """Whose codings the address asks for."""
+    """The viewpoint that the address requests."""
     coder, blinding = request.GET.get("coder", ""), request.GET.get("blinding", "")
     return choose_viewpoint(get_viewer(request), coder=coder, blinding=blinding)
 
 
 def describe_viewpoint(request: StudyRequest, viewpoint: Viewpoint) -> dict[str, object]:
-    """What pages say of whose codings they count, and what they offer instead."""
+    """The page's description of whose codings it counts, and the other choices."""
     return {
         "viewpoint": viewpoint,
         "coders": queries.list_coders(get_viewer(request)),
@@ -288,7 +288,7 @@ def _get_part(request: StudyRequest, version: ThemeVersion, place: int) -> list[
 
 
 def _keep_order(version: ThemeVersion, codes: list[str]) -> list[str]:
-    """The ticked codes, those the theme has already in its own order first."""
+    """The ticked codes: first those that the theme already has, in its order."""
     return [code for code in version.codes if code in codes] + [code for code in codes if code not in version.codes]
 
 
@@ -312,7 +312,7 @@ def _render_form(
     targets: Sequence[tuple[ThemeVersion, Sequence[CodeEntry]]] = (),
     status: int = 0,
 ) -> HttpResponse:
-    """A form with the codes to tick; ``targets`` are themes with their codes, onto which codes can be dragged."""
+    """A form with codes to tick; ``targets`` are themes with their codes, onto which codes can be dragged."""
     themes = queries.current_themes(request.study) if themes is None else themes
     viewpoint = ask_viewpoint(request)
     also = {*ticked, *(version.codes if version else [])}

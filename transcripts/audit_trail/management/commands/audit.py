@@ -58,7 +58,7 @@ class Verify(ActCommand):
         if (folder is None) != (key is None):
             raise CommandError("--checkpoints and --public-key go together: name both or neither.")
         if slug is not None and (not options["rows"] or folder is not None):
-            raise CommandError("--study goes with --rows, and not with --checkpoints, which are of the whole trail.")
+            raise CommandError("Use --study with --rows, not with --checkpoints: checkpoints cover the whole trail.")
         study = None if slug is None else find_study(slug)
         compared, problems = compare(folder, key) if folder is not None else (0, list[str]())
         streams = list_streams() if study is None else [study_stream(study)]
@@ -100,7 +100,7 @@ class Verify(ActCommand):
 
 def find_study(slug: str) -> int:
     """The number of a study. Raises ``CommandError``."""
-    # The trail is a room below the studies, and imports none of it.
+    # The room of the trail is below that of the studies and must not import it.
     study = apps.get_model("studies", "Study")._default_manager.filter(slug=slug).first()  # noqa: SLF001
     if study is None:
         raise CommandError(f"There is no study {slug!r}.")
@@ -125,11 +125,11 @@ def tell(answer: Mapping[str, Any]) -> str:
     sentences = [f"Rows compared with the trail: {rows}."]
     if count := answer["rows_found"]:
         sentences.append(
-            f"{count:,} of them existed before events described rows, and are compared with the state at the upgrade."
+            f"{count:,} of them existed before events recorded rows, and are compared with the state at the upgrade."
         )
     if count := answer["rows_before"]:
         sentences.append(
-            f"{count:,} of them were recorded before events described rows, and are compared only as far as their events go."
+            f"{count:,} of them are from before events recorded rows, and are compared only with what their events say."
         )
     if count := answer["texts_erased"]:
         sentences.append(f"{count:,} texts were erased and cannot be compared.")
@@ -137,7 +137,7 @@ def tell(answer: Mapping[str, Any]) -> str:
 
 
 def compare(folder: Path, key: Path) -> tuple[int, list[str]]:
-    """How many checkpoints there are, and what speaks against them or the trail. Raises ``CommandError``."""
+    """The number of checkpoints, and the contradictions with the trail. Raises ``CommandError``."""
     with reading(key, BadKey) as stream:
         public = read_public_key(stream.read())
     count = len(list_checkpoints(folder))
@@ -148,9 +148,9 @@ def compare(folder: Path, key: Path) -> tuple[int, list[str]]:
 
 class Checkpoint(ActCommand):
     help = (
-        "Write a signed statement of how far every stream of the audit trail has come, into a folder that the owner of the "
-        "database cannot change (another machine's, or storage that only takes new files). audit verify compares the trail "
-        "with it. Run it every day with a key that web server and workers do not have."
+        "Write a checkpoint, a signed record of the last event in every stream of the audit trail, to a folder that the owner "
+        "of the database cannot change (on another machine, or storage that accepts only new files). audit verify compares "
+        "the trail with it. Run it every day, with a key that the web server and the workers do not have."
     )
     takes = (
         Argument("folder", type=Path, help="where checkpoints are kept"),
@@ -182,7 +182,7 @@ class Erase(ActCommand):
     )
     takes = (
         Argument("rows", nargs="+", metavar="ROW", help="coding.memo:12, coding.coding:7, …"),
-        commands.REASON.but(help="why, in the audit trail for good: name no person in it"),
+        commands.REASON.but(help="the reason; it stays in the audit trail permanently, so do not name a person in it"),
     )
 
     @transaction.atomic

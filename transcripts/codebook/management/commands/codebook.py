@@ -16,7 +16,7 @@ from transcripts.ui.commands import ActCommand, Argument, Noun, reading
 
 
 class Import(ActCommand):
-    """Makes a draft of the file, as the page of the codebook does, or nothing where something in it is wrong."""
+    """Makes a draft from the file, as the page of the codebook does, or nothing if anything in the file is wrong."""
 
     help = "Import a codebook into a study as a draft, which is published on its page or with --publish."
     takes = (
@@ -58,7 +58,7 @@ class Import(ActCommand):
 
 
 def describe(plan: ImportPlan, version: CodebookVersion | None, *, is_new: bool, dry_run: bool) -> dict[str, Any]:
-    """What came of the file as JSON; ``version`` and ``status`` are null where there is none yet."""
+    """The result of the import as JSON; ``version`` and ``status`` are null if there is no version yet."""
     codes = plan.comparison.codes
     return {
         "dry_run": dry_run,

@@ -97,7 +97,7 @@ class Import(ActCommand):
 
 
 def match_paths(paths: Sequence[Path], reports: Sequence[ImportReport]) -> list[tuple[Path, ImportReport]]:
-    """Each report after the path of its file: of one in an archive, the archive's with the name in it."""
+    """Each report with the path of its file; for a file in an archive, the archive's path and the name in it."""
     matched = []
     waiting = list(paths)
     for report in reports:
@@ -147,7 +147,7 @@ def format_import(path: Path, report: ImportReport, *, dry_run: bool) -> str:
 
 
 class RecordConsent(ActCommand):
-    """Records for all the interviews named, or for none of them."""
+    """Records consent for all the named interviews, or for none of them."""
 
     help = "Record consent for interviews. Without a scope, count the records."
     takes = (
@@ -226,7 +226,7 @@ class Read(ActCommand):
 
 
 def describe_file(read: ReadFile) -> dict[str, Any]:
-    """What was read as JSON. Threads are counted from 1 in the order of the file, and so are the turns of each."""
+    """The result of reading, as JSON. Threads are counted from 1 in the order of the file, and so are the turns of each."""
     places = {thread.external_id: place for place, thread in enumerate(read.interviews, 1)}
     return {
         "format": read.format,
@@ -286,7 +286,7 @@ class Segment(ActCommand):
 
 
 def read_text(path: Path) -> str:
-    """The exact text of a file: line ends and a byte order mark count as the code points they are."""
+    """The exact text of a file, with its line ends and byte order mark as code points."""
     with reading(path) as stream:
         data = stream.read()
     try:

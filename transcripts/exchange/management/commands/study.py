@@ -51,7 +51,7 @@ class Create(ActCommand):
 
 
 def read_codebook(given: str | None) -> tuple[str, tuple[str, bytes] | None]:
-    """With which codebook the study begins, and its file. Raises ``CommandError``."""
+    """The codebook with which the study begins, and its file. Raises ``CommandError``."""
     if given is None or given == Beginning.EMPTY:
         return given or Beginning.BUILT_IN, None
     path = input_file(given)

@@ -88,7 +88,7 @@ class Report(ActCommand):
 
 @contextmanager
 def _without_collecting() -> Iterator[None]:
-    """Records are many and hold no cycles: to look for some again and again takes a third of the time of a large file."""
+    """The many records contain no cycles; looking for cycles again and again would take a third of the time for a large file."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -66,7 +66,7 @@ class Create(ActCommand):
 
 @transaction.atomic
 def invite(username: str, *, role: str | None, slug: str | None, site_owner: bool) -> tuple[User, str]:
-    """The person as made, in no study when ``slug`` is none."""
+    """Create the person; without a ``slug`` she is in no study."""
     by = trail.SYSTEM
     if slug is None or role is None:
         user = create_user(username=username, by=by, is_owner_of_site=site_owner)

@@ -450,7 +450,7 @@ class TestLocalModel:
 
     def test_it_costs_nothing_and_says_that_it_is_very_small(self):
         variant = self.ensure(8100)
-        assert variant.note == "A very small model: its answers are real and mostly unreadable."
+        assert variant.note == "A very small model: its answers are real, but most of them cannot be parsed."
         assert variant.max_tokens == 200
         assert not variant.is_fake
         assert find_prices([variant])[variant.pk].price_out == 0

@@ -56,7 +56,7 @@ class MemoView(StudyView):
         return memo
 
     def answer_memo(self, memo: Memo, *, status: int = 200) -> Response:
-        """A memo as it is stored now."""
+        """A memo in its current state."""
         return self.answer(Memo.objects.values(*list_columns(MemoOutput)).get(pk=memo.pk), status=status)
 
 
@@ -119,7 +119,7 @@ class WriteMemo(MemoView):
 
     scope = Scope.CODE
     permission = Permission.CODE
-    success = {201: "Stored.", 200: "It had been stored before."}
+    success = {201: "Stored.", 200: "It was already stored."}
     refusals = (409,)
 
     def post(self, request: Request, slug: str) -> Response:
@@ -152,7 +152,7 @@ class ReviseMemo(MemoView):
     Input = NewText
     scope = Scope.CODE
     permission = Permission.CODE
-    success = {200: "The memo as it is stored now, under its new number."}
+    success = {200: "The memo in its current state, under its new number."}
     refusals = (409,)
 
     def post(self, request: Request, slug: str, memo_id: int) -> Response:
@@ -169,7 +169,7 @@ class WithdrawMemo(MemoView):
 
     scope = Scope.CODE
     permission = Permission.CODE
-    success = {200: "The memo as it is stored now."}
+    success = {200: "The memo in its current state."}
     refusals = (409,)
 
     def post(self, request: Request, slug: str, memo_id: int) -> Response:

@@ -257,7 +257,7 @@ class WithdrawPair(NegotiationView):
     Output = PairOutput
     scope = Scope.MANAGE
     permission = Permission.SET_METHOD
-    success = {200: "The pair as it is stored now."}
+    success = {200: "The pair in its current state."}
     refusals = (409,)
 
     def post(self, request: Request, slug: str, pair_name: str) -> Response:
@@ -381,7 +381,7 @@ class LinkView(NegotiationView):
         return own | links.filter(coding__sentence__turn__interview__in=shown)
 
     def answer_link(self, link: Link, *, status: int = 200) -> Response:
-        """A link as it is stored now."""
+        """A link in its current state."""
         return self.answer(Link.objects.values(*list_columns(LinkOutput)).get(pk=link.pk), status=status)
 
 
@@ -426,7 +426,7 @@ class AddLink(LinkView):
 
     scope = Scope.CODE
     permission = Permission.CODE
-    success = {201: "Stored.", 200: "It had been stored before."}
+    success = {201: "Stored.", 200: "It was already stored."}
     refusals = (409,)
 
     def post(self, request: Request, slug: str) -> Response:
@@ -466,7 +466,7 @@ class WithdrawLink(LinkView):
 
     scope = Scope.CODE
     permission = Permission.CODE
-    success = {200: "The link as it is stored now."}
+    success = {200: "The link in its current state."}
     refusals = (409,)
 
     def post(self, request: Request, slug: str, link_id: int) -> Response:

@@ -117,7 +117,7 @@ class ScoreView(NegotiationView):
     Output = ScoreOutput
 
     def answer_score(self, score: Score, *, status: int = 200) -> Response:
-        """A score as it is stored now."""
+        """A score in its current state."""
         columns = [column for column in list_columns(ScoreOutput) if column != "evidence"]
         row = Score.objects.values("pk", *columns).get(pk=score.pk)
         add_evidence([row])
@@ -188,7 +188,7 @@ class PutScore(ScoreView):
 
     scope = Scope.CODE
     permission = Permission.CODE
-    success = {201: "Stored.", 200: "It had been stored before."}
+    success = {201: "Stored.", 200: "It was already stored."}
     refusals = (409,)
 
     def post(self, request: Request, slug: str) -> Response:
@@ -241,7 +241,7 @@ class WithdrawScore(ScoreView):
 
     scope = Scope.CODE
     permission = Permission.CODE
-    success = {200: "The score as it is stored now."}
+    success = {200: "The score in its current state."}
     refusals = (409,)
 
     def post(self, request: Request, slug: str, score_id: int) -> Response:

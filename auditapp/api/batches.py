@@ -145,17 +145,23 @@ class BatchView(StudyView):
             help_text="US dollars reserved for calls in progress or with an unknown end; null: one of its models has no price.",
         )
         possibly_paid_twice_at_most = serializers.FloatField(
-            allow_null=True, help_text="The most that these can have cost, in US dollars; null: one of its models has no price."
+            allow_null=True,
+            help_text="The most that these can have cost, in US dollars; null: one of its models has no price.",
         )
         server_silent_since = serializers.DateTimeField(
             allow_null=True, help_text="Since when one of its servers has not answered; null: all servers answer."
         )
         next_try_at = serializers.DateTimeField(allow_null=True, help_text="When that server is tried again.")
-        in_flight = serializers.IntegerField(allow_null=True, help_text="Calls that were sent and have not been answered yet.")
+        in_flight = serializers.IntegerField(
+            allow_null=True, help_text="Calls that were sent and have not been answered yet."
+        )
         throughput = serializers.FloatField(allow_null=True, help_text="Recent answers per second.")
-        eta_seconds = serializers.FloatField(allow_null=True, help_text="Remaining seconds at that speed; null: unknown.")
-        eta_basis = serializers.CharField(allow_null=True, help_text="What the speed and the remaining time are based on, or "
-                                                                     "why they are unknown.")
+        eta_seconds = serializers.FloatField(
+            allow_null=True, help_text="Remaining seconds at that speed; null: unknown."
+        )
+        eta_basis = serializers.CharField(
+            allow_null=True, help_text="What the speed and the remaining time are based on, or why they are unknown."
+        )
         arms = serializers.ListField(
             child=ArmOutput(), help_text="The models and tasks it compares; none if it is closed."
         )
@@ -200,7 +206,7 @@ class EstimateRest(StudyView):
         sentence = serializers.CharField(help_text="What the estimate is based on, or the reason why there is none.")
         warning = serializers.CharField(
             help_text="Why the batch should not go on as it is, because of its pilot or because its cap is below the estimate. "
-                      "May be empty."
+            "May be empty."
         )
 
         class Meta:
@@ -405,8 +411,10 @@ class ReadAnswers(StudyView):
 
     class Query(Parameters):
         after = Numeral(
-            min_value=0, max_value=MAX_ID, default=0, help_text="Return answers with an id above this; 0 starts at the "
-                                                                "beginning."
+            min_value=0,
+            max_value=MAX_ID,
+            default=0,
+            help_text="Return answers with an id above this; 0 starts at the beginning.",
         )
         limit = Numeral(
             min_value=1,

@@ -100,7 +100,9 @@ class ReadSobReport(StudyView):
         warnings = serializers.ListField(child=serializers.CharField(), help_text="Warnings about the figures.")
         cells = serializers.ListField(child=ScoreOutput(), help_text="Scores per model, task and target.")
         friedman = _list_rows("Whether targets differ, per task, models as blocks.")
-        friedman_families = _list_rows("The same with families of models as blocks; only if several models share a family.")
+        friedman_families = _list_rows(
+            "The same with families of models as blocks; only if several models share a family."
+        )
         posthoc = _list_rows("Which targets differ, pair by pair.")
         paired = _list_rows("Every pair of models, on the same texts.")
         sensitivity = _list_rows("The effect of each counting rule on each score.")
@@ -108,8 +110,10 @@ class ReadSobReport(StudyView):
         secondary = _list_rows("Scores by the further targets that a text has.")
         secondary_contrast = _list_rows("Texts with a further target compared with texts without it.")
         top_values = _list_rows("The values that are attributed most often.")
-        mapping = _list_rows("How often any value of a list is named: the values that stand for the target itself, or for the "
-                             "dominant group.")
+        mapping = _list_rows(
+            "How often any value of a list is named: the values that stand for the target itself, or for the "
+            "dominant group."
+        )
         mapping_all = _list_rows("How often every value of a list is named.")
         harms = _list_rows("Answers by harm.")
         social_map = _list_rows("Targets by attributed values, per task and model.")
@@ -155,12 +159,15 @@ class ReadSobComparison(StudyView):
         batch = serializers.IntegerField(help_text="Number of the first batch.")
         other = serializers.IntegerField(help_text="Number of the other batch.")
         alarms = serializers.ListField(
-            child=serializers.CharField(), help_text="One sentence for each score of either batch that is not a finding."
+            child=serializers.CharField(),
+            help_text="One sentence for each score of either batch that is not a finding.",
         )
         comparable = serializers.BooleanField(
             help_text="Whether both batches measure the same thing; if false, nothing is compared."
         )
-        differences = _list_rows("What differs in how the two were made, and whether the difference rules out a comparison.")
+        differences = _list_rows(
+            "What differs in how the two were made, and whether the difference rules out a comparison."
+        )
         texts = TextsOutput(help_text="How many texts are common, and how many are left out.")
         paired = _list_rows("Every pair of models on the common texts, as in the report.")
 
@@ -200,7 +207,9 @@ class ReadProbeReport(StudyView):
     class Output(ReportOutput):
         """The report so far."""
 
-        models = serializers.ListField(child=serializers.CharField(), help_text="Labels of the models, which are never pooled.")
+        models = serializers.ListField(
+            child=serializers.CharField(), help_text="Labels of the models, which are never pooled."
+        )
         by_model = serializers.JSONField(
             help_text="`table1` and `table2` of each model; docs/reference/probe.md describes them. `table2` is null without "
             "rationales that you may see."
@@ -300,7 +309,7 @@ class ScenariosInput(OptionsInput):
         child=Words(trim_whitespace=False),
         default=dict,
         help_text="The system text of each condition by its name; it is placed before each script's own system text. `prompted` "
-                  "is the condition with which sessions without a prompt are compared.",
+        "is the condition with which sessions without a prompt are compared.",
     )
     has_unprompted = TrueOrFalse(
         default=True, help_text="Whether each case is also run without a system text written by the team."
@@ -382,7 +391,7 @@ class ReadScenarioReport(StudyView):
         retention = serializers.JSONField(help_text="Retention without a prompt, by model.")
         comparisons = serializers.JSONField(
             help_text="Two models, two conditions, or reasoning on and off, on the cases that both were given: the first minus "
-                      "the second."
+            "the second."
         )
         arms = serializers.JSONField(help_text="Rates of each model and condition, with their calibration and groups.")
         groups = serializers.JSONField(help_text="Groups, if there is only one arm; null if there are several.")
@@ -521,7 +530,7 @@ class ReadExperimentReport(StudyView):
             required=False,
             max_length=150,
             help_text="The coder whose codings give the moves of the sample; if not sent, the one who has coded most of its "
-                      "threads.",
+            "threads.",
         )
 
     class Output(serializers.Serializer[Any]):
@@ -534,7 +543,7 @@ class ReadExperimentReport(StudyView):
         variant = serializers.CharField(help_text="The variant arm.")
         arms = serializers.JSONField(
             help_text="By arm: units assigned, units with a known outcome, and units that have it, with their share; for a "
-                      "numeric outcome, mean and sd."
+            "numeric outcome, mean and sd."
         )
         srm = serializers.JSONField(help_text="Whether units were assigned in the planned shares: chi2, p and alarm.")
         effect = serializers.JSONField(
@@ -543,18 +552,20 @@ class ReadExperimentReport(StudyView):
         interaction = serializers.JSONField(
             allow_null=True,
             help_text="Whether the effect differs between groups: q, df, df_error, p, the groups that are compared, and few, "
-                      "the groups with fewer than 10 units or without variation in one arm; null with fewer than two groups.",
+            "the groups with fewer than 10 units or without variation in one arm; null with fewer than two groups.",
         )
         groups = serializers.JSONField(help_text="The same by group, with P adjusted over the groups (Holm).")
-        others = serializers.JSONField(help_text="The same for the other outcomes by name, with P adjusted over them (Holm).")
+        others = serializers.JSONField(
+            help_text="The same for the other outcomes by name, with P adjusted over them (Holm)."
+        )
         missing = serializers.JSONField(
             help_text="By outcome: for each arm, how many outcomes are missing and out of how many units; and the bounds of the "
-                      "difference if all missing outcomes of one arm were no and all of the other yes (bounds), with their 95 % "
-                      "interval (bounds_ci). For a numeric outcome, the ends of its scale are used; null without a scale."
+            "difference if all missing outcomes of one arm were no and all of the other yes (bounds), with their 95 % "
+            "interval (bounds_ci). For a numeric outcome, the ends of its scale are used; null without a scale."
         )
         loads = serializers.IntegerField(
             help_text="How many files changed the units. The differences could be read after each of them, but P is calculated "
-                      "for a single look."
+            "for a single look."
         )
         moves = serializers.JSONField(
             allow_null=True,

@@ -75,10 +75,12 @@ class LineOutput(serializers.Serializer[Any]):
     """The result of one line."""
 
     line = serializers.IntegerField(help_text="Number of the line, from 1; empty lines count, and have no result.")
-    status = serializers.IntegerField(help_text="The status that the line would have got in a request of its own: 201, 200, "
-                                                "409, 422 ...")
-    id = serializers.IntegerField(allow_null=True, help_text="Number of the row that was stored or already existed; null: an "
-                                                             "error.")
+    status = serializers.IntegerField(
+        help_text="The status that the line would have got in a request of its own: 201, 200, 409, 422 ..."
+    )
+    id = serializers.IntegerField(
+        allow_null=True, help_text="Number of the row that was stored or already existed; null: an error."
+    )
     error = ErrorOutput.Body(allow_null=True, help_text="What was wrong with the line, or null.")
 
     class Meta:

@@ -148,7 +148,7 @@ class ImportCodebook(StudyView):
             child=Choice(CodeChange.Effect.values),
             default=dict,
             help_text="How a new wording changes the meaning, by the id of the code: wording (not at all), narrowing or "
-                      "widening. Codings of reworded codes that are not listed here need re-review.",
+            "widening. Codings of reworded codes that are not listed here need re-review.",
         )
 
         class Meta:
@@ -167,7 +167,8 @@ class ImportCodebook(StudyView):
         retired = serializers.ListField(child=serializers.CharField(), help_text="Ids of codes that are removed.")
         changed = serializers.ListField(child=serializers.CharField(), help_text="Ids of codes that differ.")
         reworded = serializers.ListField(
-            child=serializers.CharField(), help_text="Ids of codes whose wording for people differs; give the effect of each."
+            child=serializers.CharField(),
+            help_text="Ids of codes whose wording for people differs; give the effect of each.",
         )
         unchanged = serializers.IntegerField(help_text="Number of codes that stay as they are.")
         warnings = serializers.ListField(child=serializers.CharField(), help_text="What was ignored in the file.")
@@ -188,8 +189,10 @@ class ImportCodebook(StudyView):
             plan = plan_import(**file, keep_missing=given["keep_missing"])
             reworded = [code.identifier for code in plan.changes_meaning]
             if unknown := sorted(given["effects"].keys() - reworded):
-                sentence = (f"The file does not change the wording for people of {unknown[0]}. Reworded: "
-                           f"{', '.join(reworded) or 'none'}.")
+                sentence = (
+                    f"The file does not change the wording for people of {unknown[0]}. Reworded: "
+                    f"{', '.join(reworded) or 'none'}."
+                )
                 raise serializers.ValidationError({"effects": [sentence]})
             version, is_new, warnings = None, False, plan.warnings
             if not given["dry_run"]:

@@ -171,8 +171,10 @@ class CodingPages(Pages):
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
         page = super().get_paginated_response_schema(schema)
-        meaning = ("In how many interviews the codings of others are left out until you unblind these interviews on a page of "
-                  "the study.")
+        meaning = (
+            "In how many interviews the codings of others are left out until you unblind these interviews on a page of "
+            "the study."
+        )
         page["properties"]["hidden_interviews"] = {"type": "integer", "description": meaning}
         return {**page, "required": [*page["required"], "hidden_interviews"]}
 
@@ -190,7 +192,9 @@ class ListCodings(CodingView):
         code = serializers.CharField(required=False, max_length=100, help_text="A code's id: only its codings.")
         level = Choice(Level.values, required=False, help_text="Only codings of this level.")
         enactment = Choice(
-            Enactment.values, required=False, help_text="Only codings of moves with this enactment; count each value separately."
+            Enactment.values,
+            required=False,
+            help_text="Only codings of moves with this enactment; count each value separately.",
         )
         version = Numeral(
             required=False,
@@ -224,7 +228,11 @@ class ListCodings(CodingView):
         question = read_catalog(self.study).questions.get((code, key))
         if question is None:
             raise InvalidParameters(
-                {"answer": [f"In this study there is no code {code} with a question {key}. Write it as code:question=answer."]}
+                {
+                    "answer": [
+                        f"In this study there is no code {code} with a question {key}. Write it as code:question=answer."
+                    ]
+                }
             )
         given = Coalesce(KeyTextTransform(key, "attributes"), Value("", output_field=TextField()))
         asked = codings.filter(code__in=question.ids).alias(given=given)
@@ -252,7 +260,10 @@ class AddCoding(CodingView):
             paths: ClassVar = {
                 "code": ("code__identifier", "Identifier of a code of the current codebook."),
                 "quote_end": ("quote_end", "Character after the marked words; null if no words are marked."),
-                "range": ("range_id", "A UUID shared by the codings with one code on several sentences of an interview."),
+                "range": (
+                    "range_id",
+                    "A UUID shared by the codings with one code on several sentences of an interview.",
+                ),
                 "reason": ("reason", REASON),
             }
 

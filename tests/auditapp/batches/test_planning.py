@@ -90,7 +90,7 @@ class TestGrid:
             launch(study, variant, variant)
 
     def test_an_input_named_twice_is_refused(self, study):
-        with pytest.raises(Refused, match="each text once"):
+        with pytest.raises(Refused, match="Each text can be named only once"):
             launching.launch_batch(
                 study=study,
                 kind="numbers",

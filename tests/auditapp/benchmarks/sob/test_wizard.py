@@ -135,7 +135,7 @@ class TestReview:
             ({"cap": "0", "route": "live"}, "A cap must be more than 0"),
             ({"models": [unpriced.pk], "route": "live"}, "A cap needs prices"),
             ({"models": [elsewhere.pk], "cap": "", "route": "live"}, "its answers are imported from a file"),
-            ({"route": "file", "cap": ""}, "Only models of a file account get their answers from a file"),
+            ({"route": "file", "cap": ""}, "Only models of a file account can get their answers from a file"),
         ):
             page = wizard.send(typed | wrong, "review")
             assert wizard.status == 422, sentence

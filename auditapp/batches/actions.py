@@ -60,7 +60,7 @@ def commit_cap(batch: Batch, cap_nano: int | None, by: trail.Actor) -> None:
 
 
 def refuse_too_many(study: Study, by: trail.Actor) -> None:
-    """Raise ``Refused`` if the study has too many open batches for a member to open one more. Two launches at the same moment may both
+    """Raise ``Refused`` if the study has too many open batches for another one. Two launches at the same moment may both
     pass."""
     if needs_no_grant(by):
         return

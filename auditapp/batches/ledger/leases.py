@@ -53,7 +53,7 @@ class Orders(NamedTuple):
 
 
 def acquire_queue(queue_id: int, runner: str) -> WorkQueue | None:
-    """Take the queue for ``runner``, and return it with its batch and arms; ``None`` if another runner has it or it must not run."""
+    """Take the queue for ``runner``, and return it with batch and arms; ``None`` if another runner has it or it must not run."""
     # A subquery, not a join: PostgreSQL then checks the queue's own row again after waiting for another update.
     to_run = Batch.objects.filter(state__in=SENDING_STATES, control__in=SENDING_CONTROLS)
     free = WorkQueue.objects.filter(pk=queue_id, runner="", batch__in=to_run)

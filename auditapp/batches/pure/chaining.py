@@ -1,4 +1,5 @@
-"""Calls that continue others: the order in which they are planned, what is sent of what was said, and how an attempt keeps it."""
+"""Calls that continue others: the order in which they are planned, which earlier messages are sent, and how an attempt stores
+them."""
 
 from __future__ import annotations
 
@@ -17,14 +18,14 @@ Message = Mapping[str, str]
 
 
 class ChainsMisplaced(ValueError):
-    """An input waits for one that is not asked before it under the same arm; the message names both."""
+    """An input waits for another one that is not asked before it in the same arm; the message names both."""
 
 
 def list_chains(inputs: Sequence[int], after: Mapping[int, int]) -> list[list[int]]:
-    """The inputs of an arm in chains, each in the order in which it is asked; one that waits for none and for which none waits is a
-    chain of one.
+    """The inputs of an arm in chains, each in the order in which it is asked.
 
-    ``after`` names the input that another continues. Several may continue the same one. Raises ``ChainsMisplaced``.
+    An input that neither continues another nor is continued is a chain of one. ``after`` names the input that another one
+    continues. Several may continue the same one. Raises ``ChainsMisplaced``.
     """
     if not after:
         return [[each] for each in inputs]
@@ -44,7 +45,7 @@ def list_chains(inputs: Sequence[int], after: Mapping[int, int]) -> list[list[in
 
 
 def list_depths(chain: Sequence[int], after: Mapping[int, int]) -> dict[int, Sequence[int]]:
-    """What is asked before each input of a chain, oldest first."""
+    """The inputs that are asked before each input of a chain, oldest first."""
     before: dict[int, Sequence[int]] = {}
     for each in chain:
         previous = after.get(each)
@@ -53,12 +54,12 @@ def list_depths(chain: Sequence[int], after: Mapping[int, int]) -> dict[int, Seq
 
 
 def count_drawn(chains: int, cells: int, calls: int) -> int:
-    """How many whole chains make a pilot of at least ``calls`` calls, by the mean length of a chain."""
+    """How many whole chains make a pilot of at least ``calls`` calls, given the mean length of a chain."""
     return math.ceil(calls * chains / cells) if cells else 0
 
 
 def cut_by_length(chains: Sequence[Sequence[int]], at_most: int) -> list[list[Sequence[int]]]:
-    """The chains in groups of about ``at_most`` inputs, none of them cut."""
+    """The chains in groups of about ``at_most`` inputs. No chain is divided."""
     groups: dict[int, list[Sequence[int]]] = defaultdict(list)
     place = 0
     for chain in chains:
@@ -68,7 +69,7 @@ def cut_by_length(chains: Sequence[Sequence[int]], at_most: int) -> list[list[Se
 
 
 class Conversation(NamedTuple):
-    """One call's messages: the instructions, what was said before, and the user message that is to be answered."""
+    """One call's messages: the instructions, the earlier messages, and the user message to be answered."""
 
     system: str
     history: Sequence[Exchange]
@@ -76,15 +77,15 @@ class Conversation(NamedTuple):
 
 
 def read_words(answer: str) -> str:
-    """The words of a stored answer that later calls send back: all of it, byte for byte, but for reasoning that a server left
+    """The words of a stored answer that later calls send back: all of it, byte for byte, except for reasoning that a server left
     in the text between marks."""
     pieces = split_thinking(answer)
     return "".join(words for is_thought, words in pieces if not is_thought)
 
 
 def keep_messages(conversation: Conversation, instructions: str) -> list[Message] | None:
-    """The messages before the user's, in order, as an attempt keeps them; ``None`` where they are the arm's ``instructions``
-    alone."""
+    """The messages before the user message, in order, as an attempt stores them; ``None`` if they are only the arm's
+    ``instructions``."""
     if not conversation.history and conversation.system == instructions:
         return None
     system: list[Message] = [{"role": SYSTEM, "content": conversation.system}] if conversation.system else []
@@ -97,7 +98,7 @@ def keep_messages(conversation: Conversation, instructions: str) -> list[Message
 
 
 def revive_conversation(messages: Sequence[Message] | None, prompt: str, instructions: str) -> Conversation:
-    """The conversation of an attempt from its ``history`` and its ``prompt``; the opposite of ``keep_messages``."""
+    """The conversation of an attempt, rebuilt from its ``history`` and its ``prompt``; the inverse of ``keep_messages``."""
     if messages is None:
         return Conversation(instructions, (), prompt)
     has_system = bool(messages) and messages[0]["role"] == SYSTEM

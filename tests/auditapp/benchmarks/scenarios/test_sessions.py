@@ -145,7 +145,7 @@ class TestAsking:
 
     def test_an_open_interview_is_no_batch_that_is_stuck(self, study, session, lead, client_of):
         client, home = client_of(lead), reverse("studies:home", args=[study.slug])
-        assert "Waits for the interviewer’s next question." in client.get(home).content.decode()
+        assert "Waiting for the interviewer’s next question." in client.get(home).content.decode()
         ask(session=session, kind="expand", text="Why?", by=lead)
         card = client.get(home).content.decode().partition("Batches not finished")[2].partition("</section>")[0]
         assert "An answer is on its way." in card

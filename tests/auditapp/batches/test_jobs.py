@@ -862,7 +862,7 @@ class TestGone:
         self.wait_a_day()
         assert address in client.get(page).content.decode()
         shown = " ".join(client.get(address).content.decode().split())
-        assert "5 calls of it have no answer. They may have been paid for, at most $" in shown
+        assert "5 calls of this job have no answer. They may have been paid for, at most $" in shown
         assert client.post(address).status_code == 302
         assert "is being ended" in client.get(page).content.decode()
         look_after(queue)

@@ -69,7 +69,7 @@ class TestSorting:
 
     def test_who_was_slower_is_told(self, annotator, said, lead):
         sort(annotator, said[0], lead)
-        with pytest.raises(Refused, match="Another person sorted this in the meantime"):
+        with pytest.raises(Refused, match="Another person has sorted this difference in the meantime"):
             sort(annotator, said[0], lead, "slip")
 
     @pytest.mark.parametrize("more", [{"category": "error"}, {"note": "x" * 5_001}])
@@ -186,7 +186,7 @@ class TestChoosing:
     def test_a_choice_needs_a_reason_a_code_and_an_annotator_of_the_study(self, study, annotator, lead, owner):
         with pytest.raises(Refused, match="Give a reason"):
             choose(study, annotator, lead, " ")
-        with pytest.raises(Refused, match="no such code"):
+        with pytest.raises(Refused, match="does not have this code"):
             choose_annotator(study=study, code_identifier="none", annotator=None, reason="x", by=lead)
         other = create_study(slug="other", name="Other", by=owner)
         with pytest.raises(Refused, match="not part of this study"):

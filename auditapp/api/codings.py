@@ -228,11 +228,7 @@ class ListCodings(CodingView):
         question = read_catalog(self.study).questions.get((code, key))
         if question is None:
             raise InvalidParameters(
-                {
-                    "answer": [
-                        f"In this study there is no code {code} with a question {key}. Write it as code:question=answer."
-                    ]
-                }
+                {"answer": [f"No code of this study has the question {code}:{key}. Write it as code:question=answer."]}
             )
         given = Coalesce(KeyTextTransform(key, "attributes"), Value("", output_field=TextField()))
         asked = codings.filter(code__in=question.ids).alias(given=given)

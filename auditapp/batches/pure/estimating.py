@@ -44,7 +44,7 @@ IN_WORDS = {
     Basis.ENDED: "nothing is left to ask",
     Basis.MEASURED: "calls of this batch, with a 95 % prediction interval",
     Basis.ONE_CALL: "a single call of this batch, so there is no interval; the upper end is the most that the batch can cost",
-    Basis.EARLIER: "earlier batches with this model and these instructions, so this is a rough guess; the upper end is the most "
+    Basis.EARLIER: "earlier batches with this model and these instructions, so this is a guess; the upper end is the most "
     "that the batch can cost",
     Basis.BOUND: "no call yet; only the most that the batch can cost is known",
     Basis.UNPRICED: "the price of the model is not known",

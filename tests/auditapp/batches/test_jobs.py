@@ -877,7 +877,7 @@ class TestGone:
         for words, why in (
             ([number], "required: --job"),
             ([number, "--job", "999999"], f"There is no job of batch {number}"),
-            ([number, "--job", str(job.pk)], f"Job {job.pk} cannot be ended, .* for a day"),
+            ([number, "--job", str(job.pk)], f"Job {job.pk} cannot be ended yet\\. .* for a day"),
         ):
             with pytest.raises(CommandError, match=why):
                 call_command("batch", "end-job", *words)

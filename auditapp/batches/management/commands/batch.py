@@ -286,7 +286,7 @@ class Verify(ActCommand):
         self.answer({"batches": batches, "breaks": listed}, words)
         if breaks:
             count = "1 invariant is" if len(breaks) == 1 else f"{len(breaks)} invariants are"
-            raise CommandError(f"{count} violations. Keep the database as it is, and look at the rows named above.")
+            raise CommandError(f"{count} broken. Keep the database as it is, and look at the rows named above.")
 
 
 class Command(Noun):

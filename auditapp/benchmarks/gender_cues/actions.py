@@ -153,8 +153,8 @@ def load_reviews(
             kept.append((review.text, review.category))
             if len(kept) > MAX_KEPT:
                 raise Refused(
-                    f"The rules keep more than {MAX_KEPT:,} reviews, the most that a study stores from one file. Declare a stricter "
-                    "rule."
+                    f"The rules keep more than {MAX_KEPT:,} reviews, the most that a study stores from one file. Declare a "
+                    "stricter rule."
                 )
     except (ReadError, RulesRefused) as error:
         raise Refused(str(error)) from error

@@ -241,7 +241,7 @@ class TestConsole:
             ({"text": " "}, "The question is empty"),
             ({"text": "a\x00b"}, "ull character"),
             ({"text": "x" * 1_000_001}, "1,000,001 bytes"),
-            ({"kind": "challenge"}, "what the challenge is meant to be"),
+            ({"kind": "challenge"}, "the intent of the challenge"),
         ):
             answer = send(client, session, **wrong)
             assert (answer.status_code, sentence in text(answer)) == (422, True), wrong

@@ -108,7 +108,7 @@ class TestAsking:
         for wrong, field, sentence in (
             ({"kind": ""}, "kind", "Choose the kind"),
             ({"kind": "trick"}, "kind", "no kind “trick”"),
-            ({"kind": "challenge"}, "intent", "what the challenge is meant to be"),
+            ({"kind": "challenge"}, "intent", "the intent of the challenge"),
             ({"kind": "open", "intent": "warranted"}, "intent", "Only a challenge"),
             ({"kind": "open", "text": " \n"}, "text", "empty"),
             ({"kind": "open", "text": "a\x00b"}, "text", "null character"),

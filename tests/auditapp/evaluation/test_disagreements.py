@@ -186,7 +186,7 @@ class TestChoosing:
     def test_a_choice_needs_a_reason_a_code_and_an_annotator_of_the_study(self, study, annotator, lead, owner):
         with pytest.raises(Refused, match="Give a reason"):
             choose(study, annotator, lead, " ")
-        with pytest.raises(Refused, match="does not have this code"):
+        with pytest.raises(Refused, match="no such code"):
             choose_annotator(study=study, code_identifier="none", annotator=None, reason="x", by=lead)
         other = create_study(slug="other", name="Other", by=owner)
         with pytest.raises(Refused, match="not part of this study"):

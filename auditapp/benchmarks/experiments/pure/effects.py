@@ -453,7 +453,7 @@ def write_interaction(found: Mapping[str, Any] | None) -> str:
         return f"Each group is tested against 0. Whether the groups differ from one another cannot be tested.{few}"
     freedom = f"{found['df']}" + ("" if found["df_error"] is None else f" and {write_number(found['df_error'], 1)}")
     return (
-        f"Groups are each tested against 0. Whether the differences of the {len(found['groups'])} groups differ from one another: "
+        f"Each group is tested against 0. Whether the effects in the {len(found['groups'])} groups differ from one another: "
         f"P {write_p(found['p'])} (Cochran’s Q {write_number(found['q'], 3)}, degrees of freedom {freedom}).{few}"
     )
 

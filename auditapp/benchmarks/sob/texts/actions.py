@@ -1,7 +1,7 @@
-"""Load texts into a study, and make one dataset from others: a sample, several in one, or the same texts under another table of
-targets. Write the study's own tables: from a source's label to the normalised target, and the mapping.
+"""Load texts into a study, and make one dataset from others: a sample, several in one, or the same texts under another table
+of targets. Write the study's own tables: the table from a source's labels to normalised targets, and the mapping.
 
-The texts of a derived dataset are copied, so that the datasets they came from stay what they were.
+The texts of a derived dataset are copied, so that the original datasets do not change.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ def save_targets(
 ) -> TargetTable:
     """Store the study's next table of targets; the earlier ones and the datasets made with them stay as they are.
 
-    ``rows`` are objects {"raw", "target", "secondary", "tertiary"}; ``based_on`` is the number of the table that the person
-    saw, 0 for the published one. Raises ``Refused`` without a reason, for rows that are no table, for the rows of the newest
-    table again, and where somebody else saved another meanwhile.
+    ``rows`` are objects {"raw", "target", "secondary", "tertiary"}; ``based_on`` is the number of the table that the person saw,
+    0 for the published one. Raises ``Refused`` if there is no reason, if the rows are not a valid table or are the same as in the
+    newest table, or if somebody else has saved another table in the meantime.
     """
     try:
         labels = make_labels(rows)
@@ -142,7 +142,7 @@ def _list_warnings(study: Study, rows: Rows) -> list[str]:
     known = set(Text.objects.filter(dataset__study=study).values_list("target", flat=True).distinct().order_by())
     known = {name_value(target) for target in known}
     warnings = [
-        f"No text of the study has the target {target}, so its row has no effect yet."
+        f"No text in the study has the target {target}, so this row has no effect yet."
         for target in rows
         if name_value(target) not in known
     ]
@@ -298,7 +298,7 @@ def _store_by_parts(
     return dataset
 
 
-_STOPPED = "Storing took a break of many minutes and was given up. Nothing was stored; try it again."
+_STOPPED = "Storing was interrupted for many minutes and was given up. Nothing was stored; try again."
 
 
 def remove_abandoned_datasets(*, seconds: float = math.inf) -> None:
@@ -336,8 +336,8 @@ def read_record(dataset: Dataset) -> dict[str, str]:
 def describe_dataset(
     *, dataset: Dataset, provenance: Provenance, by: trail.Actor, seen: Mapping[str, object] | None = None
 ) -> None:
-    """Put on record where the texts come from and under which terms. The texts stay as they are. ``seen`` is what
-    ``read_record`` gave when ``by`` began. Raises ``Refused``, and ``ChangedMeanwhile`` where it is something else by now."""
+    """Record where the texts come from and under which terms. The texts do not change. ``seen`` is what ``read_record`` gave
+    when ``by`` began. Raises ``Refused``, and ``ChangedMeanwhile`` where it is something else by now."""
     _check_provenance(provenance)
     dataset = Dataset.objects.select_for_update(of=("self",)).select_related("study").get(pk=dataset.pk)
     check_seen(seen, read_record(dataset))
@@ -545,7 +545,11 @@ def plan_combination(datasets: Sequence[Dataset]) -> tuple[list[DatasetText], St
         },
     )
     warnings = [f"{SAME_AGAIN}: {len(repeated)} dropped"] if repeated else []
-    warnings += [f"{renamed} texts have an id that was taken; their dataset's place is added to it"] if renamed else []
+    warnings += (
+        [f"{renamed} texts have an id that was already used; the place of their dataset is added to it"]
+        if renamed
+        else []
+    )
     if len({(dataset.targets_from, dataset.target_table_id) for dataset in datasets}) > 1:
         warnings.append("the datasets use different target tables, so one group may have two names")
     return rows, statement, [*_describe(rows), *warnings]

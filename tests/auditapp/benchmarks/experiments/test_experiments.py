@@ -108,7 +108,7 @@ def test_a_file_that_lists_no_units_is_refused_by_line(text, words):
         ({"name": "a\x00"}, "“name”: .*cannot be stored"),
         ({"allocation": {"old": 1}}, 'no part for "new"'),
         ({"allocation": {"old": 0, "new": 1}}, "above 0"),
-        ({"variant": "old"}, "two arms"),
+        ({"variant": "old"}, "two different arms"),
         ({"others": ["asked before advising"]}, "named once"),
         ({"stop": "early"}, 'Found the key "stop"; expected allocation, baseline, '),
         ({"others": ["outcome"]}, "a column of units has that name"),
@@ -117,7 +117,7 @@ def test_a_file_that_lists_no_units_is_refused_by_line(text, words):
         ({"others": ["\ud800"]}, "cannot be stored"),
         ({"baseline": "\ud800", "allocation": {"\ud800": 1, "new": 1}}, "cannot be stored"),
         ({"allocation": {"old": 5e-324, "new": 1e8}}, "at least 0.01%"),
-        ({"assignment": "shadow"}, "every arm answers the same requests .shadow. are not taken"),
+        ({"assignment": "shadow"}, "every arm answers the same requests .shadow. are not accepted"),
     ],
 )
 def test_a_plan_that_contradicts_itself_is_refused(parts, words):

@@ -45,7 +45,7 @@ def test_what_is_wrong_with_a_file_is_said_beside_the_form(study, lead, client_o
     client = client_of(lead)
     refused = lock(client, study, {**PLAN, "variant": "old"})
     assert refused.status_code == 422
-    assert "two arms" in refused.content.decode()
+    assert "two different arms" in refused.content.decode()
     lock(client, study)
 
     answer = load(client, Experiment.objects.get(), "unit,arm\nu1,old\nu1,new")

@@ -155,7 +155,10 @@ def test_new_wording_leaves_the_number_before_as_it_is(study, owner):
         ({"case": {"group": "x"}}, "Only scenarios have a case"),
         ({"use": "scenario"}, "Only interviews have openings"),
         ({"use": "scenario", "openings": {}}, "Only interviews have openings"),
-        ({"questions": (QuestionText(kind="expand", text="More.", text_if_asked="Yes."),)}, "a person chooses what to ask"),
+        (
+            {"questions": (QuestionText(kind="expand", text="More.", text_if_asked="Yes."),)},
+            "a person chooses what to ask",
+        ),
     ],
 )
 def test_the_guide_of_an_interview_needs_what_it_is_held_by(study, owner, parts, words):

@@ -407,9 +407,9 @@ class CloseForm(forms.Form):
         max_length=MAX_INCLUSION,
         initial="included",
         error_messages={
-            "required": "Say whether the interview will be analysed: included, excluded, or another word of your choice."
+            "required": "Say whether the interview will be analysed: included, excluded, or a word of your own."
         },
-        help_text="included, excluded, or another word of your choice. An excluded interview is left out of every list and "
+        help_text="included, excluded, or a word of your own. An excluded interview is left out of every list and "
         "figure.",
     )
     reason = forms.CharField(max_length=MAX_REASON, error_messages={"required": "Give the reason in a few words."})

@@ -127,7 +127,7 @@ class Session(models.Model):
     """One run of a script with one model: asked by a person, recorded from a public chat page, or run by the script.
 
     ``arm`` is that of its calls; a recorded session has none, and says instead how the page called the model
-    (``model_as_shown``). ``repeat`` is that of its cells. What is asked otherwise from some turn on is a session of its own,
+    (``model_as_shown``). ``repeat`` is that of its cells. Different questions from some turn on make a separate session,
     ``branch_of`` another, that shares the questions up to ``after_position`` with it. ``idempotency_key`` is chosen by the page
     that opens it, so that a double click opens one. ``interview`` is the thread that it left.
     """

@@ -69,7 +69,7 @@ KEY_HINTS = {
     "bank": "bank",
     "previous_turn": "turn before",
     "next_turn": "turn after",
-    "branch": "ask otherwise",
+    "branch": "ask a different question",
     "again": "ask again",
     "text": "to the text",
 }

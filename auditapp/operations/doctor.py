@@ -306,8 +306,8 @@ def _check_keys() -> str:
     if names := find_broken_second_factors():
         raise _Wrong(
             f"FIELD_KEY does not decrypt the second factor of {', '.join(names[:MAX_TOLD])}, who cannot sign in.",
-            "Put the former FIELD_KEY back (it can contain several keys, separated by commas), or run manage.py user "
-            "remove-second-factor NAME.",
+            "Put the former FIELD_KEY back (it can contain several keys, separated by commas), or run "
+            "manage.py user remove-second-factor NAME.",
         )
     return "all stored keys, webhook secrets and second factors can be decrypted"
 

@@ -276,7 +276,7 @@ def settle_items(marks: Iterable[Mark], *, reviewer: str | None = None) -> dict[
 
 
 def select_items(items: Mapping[int, str], ends: Mapping[int, str], *, code: str, scope: str) -> list[int]:
-    """The items behind a count of ``rate_code``, which is one of ``SCOPES``."""
+    """The items of a count of ``rate_code``, which is one of ``SCOPES``."""
     wanted = SCOPES[scope]
     return [key for key, of_code in items.items() if of_code == code and (wanted is None or ends.get(key) in wanted)]
 

@@ -117,7 +117,7 @@ class TestReview:
         assert "assumes at most 131,072 tokens per answer" in page
         assert "Thinking counts" not in page
         assert "1,024 tokens for priced. A model that thinks" in wizard.send(typed)
-        assert "A cap requires a known maximum cost per answer, and for unknown" in wizard.send(
+        assert "A cap requires a known maximum cost per answer, but for unknown" in wizard.send(
             typed | {"models": [unknown.pk]}
         )
 

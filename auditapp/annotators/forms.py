@@ -1,4 +1,4 @@
-"""What people fill in to have interviews annotated: pilots, annotators without a model, control sentences, reasons."""
+"""Forms for having interviews annotated: pilots, annotators without a model, control sentences, reasons."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ from transcripts.ui.typed_text import MAX_REASON
 
 
 class SmallPilotOptions(LaunchOptionsForm):
-    """Which model is asked, and how a batch with many small arms is sent: so many calls of each arm would be most of it, or all.
+    """Which model is asked, and how the calls are sent.
 
-    A second run of the same model would look like that of another one, so there are no repeats.
+    In a batch with many small arms, a fixed number of pilot calls for each arm would be most of the batch, or all of it. There
+    are no repeats, because a second run of the same model would look like a run of another model.
     """
 
     repeats = None  # type: ignore[assignment]
@@ -44,7 +45,8 @@ class SmallPilotOptions(LaunchOptionsForm):
         required=False,
         label="Pilot, calls per arm",
         help_text="These calls are sent first. Then the batch shows an estimate and waits for approval. Their answers count. If "
-        f"empty, one call in {PILOT_SHARE}, with at least one and at most {DEFAULT_PILOT} per arm; 0 for no pilot.",
+        f"empty, one call in {PILOT_SHARE} is used, with at least one and at most {DEFAULT_PILOT} per arm; 0 for no "
+        "pilot.",
     )
 
     def __init__(self, *args: object, **kwargs: object) -> None:
@@ -52,9 +54,9 @@ class SmallPilotOptions(LaunchOptionsForm):
         self.fields["model"].queryset = list_variants()  # type: ignore[attr-defined]
 
     def settle_pilot(self, arms: Sequence[PlannedArm], input_ids: Sequence[int]) -> None:
-        """Say the number where none was typed, so that the review shows it and carries it to the launch.
+        """Fill in the number if none was typed, so that the review shows it and passes it to the launch.
 
-        Not for a file, which has no pilot: another route chosen later has one.
+        Not for a file, which has no pilot, because another route may be chosen later.
         """
         options = self.options()
         if options.pilot is not None:
@@ -67,7 +69,7 @@ class SmallPilotOptions(LaunchOptionsForm):
 
 
 class OfflineForm(LaunchForm):
-    """By what, from how many examples, and which interviews."""
+    """Which kind of annotator, from how many examples, and which interviews."""
 
     kind = forms.ChoiceField(
         choices=[
@@ -102,7 +104,7 @@ class OfflineForm(LaunchForm):
 
 
 class ControlSentenceForm(RowForm):
-    """An invented sentence and the codes that are known of it."""
+    """An invented sentence and its known codes."""
 
     codes = forms.MultipleChoiceField(
         required=False,
@@ -124,7 +126,7 @@ class ControlSentenceForm(RowForm):
 
 
 class FamilyReasonForm(forms.Form):
-    """Why figures are computed for a family that is read reflexively."""
+    """Why figures are computed for a family that is coded reflexively."""
 
     family = forms.CharField(max_length=100, widget=forms.HiddenInput)
     reason = forms.CharField(
@@ -136,7 +138,7 @@ class FamilyReasonForm(forms.Form):
 
 
 class PreannotationForm(SmallPilotOptions):
-    """Which model annotates which interviews, for which families of codes, with which settings."""
+    """Which model annotates which interviews, for which code families, and with which settings."""
 
     what = (
         ("Interviews and codes", ("interviews", "families")),
@@ -154,7 +156,7 @@ class PreannotationForm(SmallPilotOptions):
         widget=forms.CheckboxSelectMultiple,
         label="Code families",
         help_text="If you choose none, all families coded by sentence are used. Families coded by turn are used only if chosen. "
-        "Each adds one call per turn of the model, or of the interviewer where its codes are for those.",
+        "Each adds one call per turn of the model, or of the interviewer if its codes are for the interviewer's turns.",
     )
     mode = forms.ChoiceField(
         choices=Annotator.Mode.choices,
@@ -194,7 +196,7 @@ class PreannotationForm(SmallPilotOptions):
 
 
 def name_choice(family: CodeFamily) -> str:
-    """A family as it is chosen for a launch."""
+    """The choice of a family for a launch."""
     if family.unit != CodeFamily.Unit.TURN:
         return family.name
     is_questions = family.applies_to == CodeFamily.AppliesTo.INTERVIEWER

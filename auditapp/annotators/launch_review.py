@@ -1,4 +1,4 @@
-"""What the review of a launch says: who would annotate what, with which instructions, and what to consider first."""
+"""What the review of a launch says: who would annotate what, with which instructions, and what to consider before the launch."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MAX_EXAMINED = 1_000
 
 
 def add_review(plan: LaunchPlan, annotator: Annotator) -> LaunchPlan:
-    """The plan with what its review says. Reads annotator.version, annotator.study and annotator.variant.account."""
+    """The plan, with the content of its review. Reads annotator.version, annotator.study and annotator.variant.account."""
     return replace(
         plan,
         warnings=list_warnings(annotator.study, plan, annotator),
@@ -47,7 +47,7 @@ def add_review(plan: LaunchPlan, annotator: Annotator) -> LaunchPlan:
 
 
 def read_facts(plan: LaunchPlan, annotator: Annotator) -> dict[str, object]:
-    """What ``annotators/_launch_facts.html`` shows. Reads annotator.version, annotator.study and
+    """The values that ``annotators/_launch_facts.html`` shows. Reads annotator.version, annotator.study and
     annotator.variant.account."""
     study, variant = annotator.study, annotator.variant
     redactions = {arm.settings.get("redaction") for arm in plan.arms} - {0, None}
@@ -68,7 +68,7 @@ def read_facts(plan: LaunchPlan, annotator: Annotator) -> dict[str, object]:
 
 
 def list_warnings(study: Study, plan: LaunchPlan, annotator: Annotator) -> Warnings:
-    """What a person should consider first, for ``annotators/_warning.html``. Reads annotator.variant.account."""
+    """What a person should consider before the launch, for ``annotators/_warning.html``. Reads annotator.variant.account."""
     variant = annotator.variant
     if variant is None:
         return []
@@ -98,7 +98,7 @@ def _list_turns(plan: LaunchPlan) -> list[int]:
 
 
 def _count_annotated(turns: Sequence[int], annotator: Annotator) -> int:
-    """How many of the turns the same annotator has answered about before."""
+    """For how many of the turns the same annotator has already given answers."""
     if not annotator.pk:
         return 0
     turn_answers = TurnAnswer.objects.filter(annotator=annotator).order_by().values_list("cell__input_id", flat=True)
@@ -106,9 +106,9 @@ def _count_annotated(turns: Sequence[int], annotator: Annotator) -> int:
 
 
 def warn_of_instructions(turn_ids: Sequence[int]) -> Warnings:
-    """How many of the turns look as if they were written to a machine; never the text itself.
+    """How many of the turns look as if they address a machine; the text itself is never returned.
 
-    Of very many turns a part is examined, evenly spread, so that the page stays fast; each turn is examined again when
+    If there are very many turns, an evenly spaced part is examined, so that the page stays fast. Each turn is examined again when
     its answer is stored.
     """
     count = min(len(turn_ids), MAX_EXAMINED)
@@ -129,8 +129,8 @@ def warn_of_instructions(turn_ids: Sequence[int]) -> Warnings:
 
 
 def summarise_launch(batch: Batch) -> str:
-    """For a command: the annotator with its number, its mode, the number of cells and of those in the pilot, what is asked
-    again, and whether the annotator was checked (a check asks nothing again and is one)."""
+    """The summary for a command: the annotator with its number and mode, the number of cells and of pilot cells, what is asked
+    again, and whether the annotator was checked. (A check itself asks nothing again.)"""
     annotator = Annotator.objects.select_related("study").get(pk=batch.parameters["annotators"][0])
     cells = batch.cells.count()
     levels = "semantic and latent meaning" if annotator.reads_latent else "semantic meaning only"

@@ -1,8 +1,8 @@
-"""Annotators, what they answered and suggest, and what is withheld from people.
+"""Annotators, their answers and suggestions, and what is withheld from people.
 
-An annotator is a model, keyword rules or learnt from codings, each with one published version of the codebook. What machines
-said of sentences is never a Coding: a person's row is only ever made by a person. Turns may be withheld from suggestions, and in
-draft interviews suggestions are shown before a decision.
+An annotator is a model, keyword rules, or a classifier learnt from codings, each with one published version of the codebook. A
+machine's label of a sentence is never a Coding: a person's row is made only by a person. Turns may be withheld from suggestions,
+and in draft interviews suggestions are shown before a decision.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ KIND, CHECK_KIND, CRITIC_KIND = "preannotation", "preannotation_check", "preanno
 class Annotator(models.Model):
     """A machine annotator. Any change of model, prompt or codebook version makes another annotator.
 
-    ``hash`` is over everything that decides what it says (for a model the exact instructions, for rules the rules, for
-    what was learnt the set of codings); empty on annotators made before there were hashes. ``number`` counts the
-    annotators of one name. ``recipe`` has what its kind needs to be read again: of a learnt one the hash of its codings, its
-    seed, and per code how many examples there were, the threshold, and how it did on interviews it had not seen.
+    ``hash`` covers everything that determines its labels: for a model the exact instructions, for rules the rules, for a
+    classifier the set of codings. It is empty for annotators made before there were hashes. ``number`` numbers the annotators of
+    one name. ``recipe`` has what is needed to rebuild an annotator of its kind: for a classifier the hash of its codings, its
+    seed, and for each code the number of examples, the threshold, and its results on interviews that it had not seen.
     """
 
     class Kind(models.TextChoices):
@@ -68,13 +68,13 @@ class Annotator(models.Model):
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="annotators")
     name = models.CharField(
         max_length=100,
-        help_text="The annotator that proposed it: a model with its prompt and codebook version, rules, or a model learnt from "
-        "codings.",
+        help_text="The annotator that made the suggestion: a model with its prompt and codebook version, keyword rules, or a "
+        "classifier learnt from codings.",
     )
     number = models.PositiveIntegerField(
         default=1,
-        help_text="Number of the annotator with that name, from 1. A change of model, prompt or codebook version makes another "
-        "one.",
+        help_text="Number of the annotator among those of the same name, from 1. A change of model, prompt or codebook version "
+        "makes another annotator.",
     )
     kind = models.CharField(
         max_length=10,
@@ -122,10 +122,10 @@ class Annotator(models.Model):
 
 
 class OfflineRun(models.Model):
-    """One run of an annotator that needs no provider over interviews. A worker does it, an interview at a time.
+    """One run over interviews of an annotator that needs no provider. A worker does it, one interview at a time.
 
-    ``claimed_until``: the worker that has it says so again before then; afterwards another may go on. ``asked`` is a
-    SHA-256 of what the form with this ``idempotency_key`` asked for; empty on runs from before there was one.
+    ``claimed_until``: the worker that has the run renews its claim before this time; afterwards another worker may continue.
+    ``asked`` is a SHA-256 of what the form with this ``idempotency_key`` asked for; empty for runs made before this was recorded.
     """
 
     class State(models.TextChoices):
@@ -161,7 +161,7 @@ class OfflineRun(models.Model):
 
 
 class CodeChoice(models.Model):
-    """Which annotator is chosen for a code, and why. No annotator: the code is left to people."""
+    """Which annotator is chosen for a code, and why. Without an annotator, the code is left to people."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="code_choices")
     code_identifier = models.CharField(max_length=100, help_text="Identifier of the code.")
@@ -197,10 +197,10 @@ MAX_CONTROL_SENTENCES = 500
 
 
 class Understood(models.Model):
-    """How one answer was understood.
+    """How one answer was parsed.
 
-    ``asked`` and ``missing`` are numbers of sentences: those it was asked about, and those of them it said nothing
-    about, which is not the same as "no code". Items that name an unknown code or a sentence that was not asked about,
+    ``asked`` has the numbers of the sentences that the annotator was asked about, ``missing`` the numbers of those that the
+    answer leaves out, which is not the same as "no code". Items that name an unknown code or a sentence that was not asked about,
     or whose evidence is not in the sentence, are kept in ``rejected`` with the reason and never applied.
     """
 
@@ -220,7 +220,7 @@ class Understood(models.Model):
 
 
 class TurnAnswer(Understood):
-    """An annotator's answer about one turn. ``flags`` name what in the turn looks like instructions to a machine."""
+    """An annotator's answer about one turn. ``flags`` name the patterns in the turn that look like instructions to a machine."""
 
     cell = models.OneToOneField(Cell, on_delete=models.PROTECT, primary_key=True, related_name="turn_answer")
     annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="turn_answers")
@@ -232,7 +232,7 @@ class TurnAnswer(Understood):
 
 
 class OfflineAnswer(models.Model):
-    """An interview that an offline annotator has read: ``sentences`` are the numbers of those it read."""
+    """An interview that an offline annotator has annotated; ``sentences`` are the numbers of the annotated sentences."""
 
     run = models.ForeignKey(OfflineRun, on_delete=models.PROTECT, related_name="turn_answers")
     interview = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="offline_answers")
@@ -251,13 +251,13 @@ class OfflineAnswer(models.Model):
 
 
 class Suggestion(models.Model):
-    """One code a machine proposes for one sentence, or for the whole turn that begins with it, with its reason.
+    """One code that a machine suggests for one sentence, or for the whole turn that begins with the sentence, with its reason.
 
-    It came in the answer of a ``cell``, or in a ``run`` that needed no call. ``quote_start`` and ``quote_end`` are its
-    evidence, verified in the sentence (of a code for turns, in the turn), in code points of the turn's text. ``answers`` are
-    those to the code's own questions, by their keys, each one of the choices offered. ``enactment`` is empty where the annotator
-    was not asked for it or cannot tell it. ``score`` is a learnt reader's own probability, never shown as certainty. ``place`` is
-    a shuffled order within the answer.
+    It comes from the answer of a ``cell``, or from a ``run`` that needed no call. ``quote_start`` and ``quote_end`` mark its
+    evidence, which was found in the sentence (for a code for turns, in the turn), in code points of the turn's text. ``answers``
+    are the answers to the code's own questions, by their keys; each is one of the offered choices. ``enactment`` is empty if the
+    annotator was not asked for it or cannot determine it. ``score`` is the probability given by a classifier, which is never
+    shown as certainty. ``place`` is the position in a shuffled order within the answer.
     """
 
     annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="suggestions")
@@ -284,18 +284,19 @@ class Suggestion(models.Model):
         blank=True,
         default="",
         db_default="",
-        help_text="For moves: enacted, demonstrated or described; empty if the annotator was not asked for it or cannot tell it.",
+        help_text="For moves: enacted, demonstrated or described; empty if the annotator was not asked for it or cannot "
+        "determine it.",
     )
     answers = models.JSONField(default=dict, db_default={})
-    rationale = models.TextField(blank=True, help_text="The reason the annotator gave.")
+    rationale = models.TextField(blank=True, help_text="The reason given by the annotator.")
     quote_start = models.PositiveIntegerField(
         null=True,
         blank=True,
-        help_text="First character of the words that the annotator gives as evidence, in code points of the turn's text.",
+        help_text="First character of the words given as evidence, in code points of the turn's text.",
     )
     quote_end = models.PositiveIntegerField(null=True, blank=True, help_text="Character after the last of them.")
     score = models.FloatField(
-        null=True, blank=True, help_text="The probability given by a learnt annotator; it is not a certainty."
+        null=True, blank=True, help_text="The probability given by a learnt annotator, which is not a certainty."
     )
     place = models.PositiveSmallIntegerField(default=0)
 
@@ -320,7 +321,7 @@ class Suggestion(models.Model):
 
 
 class CriticAnswer(models.Model):
-    """A critic's verdict on one suggestion, given the source and the first reason: whether the code is upheld."""
+    """A critic's verdict on one suggestion, based on the source and the annotator's reason: whether the code is upheld."""
 
     class Verdict(models.TextChoices):
         UPHELD = "upheld", "Upheld"
@@ -344,11 +345,11 @@ class CriticAnswer(models.Model):
 
 
 class CheckAnswer(Understood):
-    """An answer that was asked for to learn about the annotator, never shown at the desk.
+    """An answer to a question that tests the annotator; it is never shown at the desk.
 
-    ``condition`` says how the question was changed (repeat-1, reversed, generic, swapped, reask …). ``picks`` has, by
-    the number of a sentence, the identifiers of its codes in the annotator's own codebook; ``controls`` the same by the
-    number of a control sentence.
+    ``condition`` says how the question was changed (repeat-1, reversed, generic, swapped, reask …). ``picks`` has, by sentence
+    number, the identifiers of its codes in the annotator's own codebook; ``controls`` has the same by the number of a control
+    sentence.
     """
 
     cell = models.OneToOneField(Cell, on_delete=models.PROTECT, primary_key=True, related_name="check_answer")
@@ -364,14 +365,14 @@ class CheckAnswer(Understood):
 class ControlSentence(models.Model):
     """An invented sentence with known codes, mixed with a turn's sentences when an annotator is asked again.
 
-    ``codes`` are identifiers; an empty list says that none applies.
+    ``codes`` are identifiers; an empty list means that no code applies.
     """
 
     study = models.ForeignKey("studies.Study", on_delete=models.PROTECT, related_name="control_sentences")
     text = models.TextField(
         "sentence",
         max_length=MAX_CONTROL_SENTENCES,
-        help_text="It must be invented and must not occur in any interview.",
+        help_text="The sentence must be invented and must not occur in any interview.",
     )
     codes = models.JSONField(default=list)
     created_at = models.DateTimeField()
@@ -393,7 +394,8 @@ class ControlSentence(models.Model):
 
 
 class WithholdingPlan(models.Model):
-    """The share of turns that never shows suggestions, in interviews drawn under this plan. The latest one draws."""
+    """The share of turns that never show suggestions, in interviews drawn under this plan. The latest plan is used for new
+    draws."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="withholding_plans")
     number = models.PositiveIntegerField(help_text="Number of the plan.")
@@ -401,12 +403,12 @@ class WithholdingPlan(models.Model):
         "share of turns withheld, in per cent",
         validators=[MaxValueValidator(100)],
         default=20,
-        help_text="Share of turns that the plan withholds; the default is 20. At 0, neither the influence of suggestions nor "
+        help_text="Share of turns that the plan withholds; the default is 20. With 0, neither the influence of suggestions nor "
         "agreement with uninfluenced people can be measured.",
     )
     seed = models.PositiveIntegerField(
         validators=[MaxValueValidator(MAX_SEED)],
-        help_text="Number with which the draw can be repeated. If none is given, one is drawn.",
+        help_text="Number with which the draw can be repeated. If empty, a number is chosen at random.",
     )
     reason = models.TextField(
         max_length=MAX_REASON, blank=True, help_text="The reason for the share, in one line; shown with the plan."
@@ -428,7 +430,8 @@ class WithholdingPlan(models.Model):
 
 
 class TurnArm(models.Model):
-    """The arm a model's turn was drawn into, for good. ``probability`` is that of being withheld, as it was drawn."""
+    """The arm into which a model's turn was drawn, which never changes. ``probability`` is the probability of being withheld
+    that was used in the draw."""
 
     class Arm(models.TextChoices):
         SHOWN = "shown", "Shown after the coder's own decision"
@@ -450,15 +453,15 @@ class TurnArm(models.Model):
 class DraftInterview(models.Model):
     """An interview in which suggestions can be opened before one's own decision.
 
-    A coder who opens one there is assisted in the whole interview from that moment, and what she codes then is in no
-    measure. What she coded before stays blind, and so does everything of coders who open none. Closing it makes nothing
-    blind again.
+    From the moment when a coder opens one there, she is assisted in the whole interview, and what she codes afterwards is left
+    out of every measure. What she coded before stays blind, and so do all labels of coders who open no suggestion. Closing draft
+    mode makes nothing blind again.
     """
 
     interview = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="draft_interviews")
     reason = models.TextField(
         max_length=MAX_REASON,
-        help_text="One line. What is coded there after opening a suggestion is left out of every measure.",
+        help_text="One line. Labels given there after opening a suggestion are left out of every measure.",
     )
     opened_at = models.DateTimeField()
     opened_by_name = models.CharField(max_length=200)

@@ -1,4 +1,4 @@
-"""Runs that need no provider, on a worker. A message names a run, and may be lost or repeated without harm."""
+"""Runs that need no provider, carried out by a worker. A message names a run, and may be lost or repeated without harm."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def work_on_run(run_id: int) -> None:
 
 
 def ring_run(run_id: int) -> bool:
-    """Notify the workers of a run; whether a message could be sent. The sweeper repeats lost ones."""
+    """Notify the workers of a run. Returns whether a message could be sent. The sweeper repeats lost ones."""
     try:
         with connect_at_once() as connection:
             work_on_run.apply_async((run_id,), connection=connection, retry=False)  # type: ignore[call-arg]
@@ -41,7 +41,7 @@ def ring_run(run_id: int) -> bool:
 
 
 def ring_idle_runs() -> None:
-    """Notify the workers of every run that no worker has: never started, or left by a worker that died."""
+    """Notify the workers of every run that no worker has, because it was never started or its worker died."""
     for run_id in find_idle_runs(read_now()):
         if cache.add(f"offline-run-rung:{run_id}", 1, RING_AGAIN_SECONDS):
             ring_run(run_id)

@@ -1,6 +1,6 @@
-"""Pages of annotators: their settings, their exact instructions, and how their answers were parsed; runs by rules or by what was
-learnt, each launch with what it would go by; the launch of a model, in two steps; and the study's invented sentences with known
-codes.
+"""Pages of annotators: their settings, their exact instructions, and how their answers were parsed; runs with rules or a
+learnt annotator, and a preview of what a launch would use; the launch of a model, in two steps; and the study's control
+sentences.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def show_annotator(request: StudyRequest, annotator_id: int) -> HttpResponse:
 @require_POST
 @study_view(Permission.SET_METHOD)
 def compute_learnt(request: StudyRequest, annotator_id: int) -> HttpResponse:
-    """How it learnt a family that is read reflexively: shown once, for a reason that is kept."""
+    """The results of learning a family that is coded reflexively: shown once, for a reason that is kept."""
     annotator = _find_annotator(request, annotator_id)
     form, learnt = FamilyReasonForm(request.POST), read_learnt(annotator)
     if form.is_valid():
@@ -134,7 +134,7 @@ def _render_annotator(
 
 
 def _write_example_schema(annotator: Annotator, prompt: dict[str, Any]) -> str:
-    """The schema that goes along with these instructions, for a turn of two sentences; empty where none does."""
+    """The JSON schema that is sent with these instructions, for a turn of two sentences; empty if none is sent."""
     held = annotator.recipe.get("answer_schema")
     if not held:
         return ""
@@ -146,7 +146,7 @@ def _write_example_schema(annotator: Annotator, prompt: dict[str, Any]) -> str:
 @require_safe
 @study_view(Permission.SEE_ALL_CODINGS)
 def show_turn_answers(request: StudyRequest, annotator_id: int) -> HttpResponse:
-    """The single answers that a count counts, each with its call."""
+    """The single answers behind a count, each with its call."""
     annotator = _find_annotator(request, annotator_id)
     chosen = {name: request.GET.get(name, "") for name in ("what", "reason")}
     batch, after = (find_number(request.GET.get(name, "")) for name in ("batch", "after"))
@@ -185,7 +185,7 @@ def count_moved_seen(request: StudyRequest, annotator: Annotator, *, batch: int 
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.RUN_BATCHES)
 def list_control_sentences(request: StudyRequest) -> HttpResponse:
-    """The sentences, and the form for another."""
+    """The control sentences, and the form to add one."""
     form = ControlSentenceForm(request.POST if request.method == "POST" else None, study=request.study)
     if form.is_valid():
         with at_form(form, "text"):
@@ -225,8 +225,8 @@ withdraw_sentence = post(
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.RUN_BATCHES)
 def show_offline_launch(request: StudyRequest) -> HttpResponse:
-    """What there is to go by, and the launch. Trying another number of examples writes nothing. A form that comes back
-    is another launch."""
+    """What a launch would use, and the launch itself. Trying another number of examples writes nothing. A form that is shown
+    again counts as another launch."""
     form = OfflineForm(request.POST if request.method == "POST" else None, study=request.study)
     if form.is_valid() and "look" not in request.POST:
         with at_form(form):
@@ -247,7 +247,7 @@ def show_offline_launch(request: StudyRequest) -> HttpResponse:
 @require_safe
 @study_view(Permission.SEE_ALL_CODINGS)
 def show_run(request: StudyRequest, run_id: int) -> HttpResponse:
-    """How far a run has come. Sums only: where something was suggested shows at the desk, after one's own decision."""
+    """The progress of a run. It shows only sums: suggestions appear at the desk, after one's own decision."""
     run = _find_run(request, run_id)["run"]
     unblinding = offer_unblinding(request, list_run_interviews(run), where="offline run")
     context = {
@@ -267,7 +267,7 @@ def show_run(request: StudyRequest, run_id: int) -> HttpResponse:
 
 
 def _preview(request: StudyRequest, form: OfflineForm) -> dict[str, object]:
-    """What a launch would go by now; with the sentence of the refusal where there can be none."""
+    """What a launch would use now, or the sentence of the refusal if no launch is possible."""
     chosen = getattr(form, "cleaned_data", {}) if form.is_bound else {}
     minimum = chosen.get("minimum") or MIN_POSITIVES
     try:

@@ -32,7 +32,7 @@ _whole_again_at: dict[Hashable, float] = {}
 
 
 class TokenAuthentication(BaseAuthentication):
-    """``Authorization: Bearer SECRET``, for a token that is neither revoked nor expired, of a person whose account is open."""
+    """``Authorization: Bearer SECRET``, with a token that is neither revoked nor expired, of a person whose account is open."""
 
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
         words = request.headers.get("Authorization", "").split()
@@ -55,9 +55,9 @@ class TokenAuthentication(BaseAuthentication):
 
 
 def take(allowances: dict[Hashable, int]) -> float:
-    """Take one request from each allowance (requests a minute, by key), or from none: how many seconds to wait, 0 if taken.
+    """Take one request from each allowance (requests a minute, by key), or from none.
 
-    An allowance may be used at once, and grows again steadily.
+    Returns the seconds to wait, 0 if taken. An allowance may be used all at once, and refills steadily.
     """
     now = clock()
     with _lock:
@@ -75,8 +75,9 @@ def take(allowances: dict[Hashable, int]) -> float:
 class RequestThrottle(BaseThrottle):
     """Refuses requests beyond API_REQUESTS_PER_MINUTE: per token, and twice as many per account.
 
-    Counted in the memory of this process. A count in the database would make every reading request a write, and what is to be
-    stopped is a script out of hand, not a guesser; a site with several web servers allows as much in each.
+    Requests are counted in the memory of this process. A count in the database would turn every read into a write, and the
+    purpose is to stop a runaway script, not somebody who guesses tokens. A site with several web servers allows this number on
+    each of them.
     """
 
     seconds = 0.0

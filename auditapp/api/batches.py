@@ -1,5 +1,5 @@
-"""Batches, what becomes of each of their calls, what controls them, and their answers as lines of JSON, which a program can resume
-after a break.
+"""Batches: their state, the outcomes of their calls, their controls, and their answers as lines of JSON, which a program can
+resume after an interruption.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from transcripts.ui.typed_text import MAX_ID
 
 # Named for the schema, which tells fields that are named alike apart.
 BATCH_STATES = Batch.State.choices
-CONDITION = "How the question was changed to learn about the model, such as reask; may be empty."
+CONDITION = "How the question was changed to test the model, such as reask; may be empty."
 
 
 class ListBatches(StudyView):
@@ -54,15 +54,15 @@ class ListBatches(StudyView):
         cells = serializers.IntegerField(allow_null=True, help_text="How many units of work it has.")
         finished = serializers.IntegerField(allow_null=True, help_text="How many of them have ended.")
         held = serializers.IntegerField(
-            allow_null=True, help_text="How many wait for a person, because the end of their call is unknown."
+            allow_null=True, help_text="How many wait for a person's decision because the end of their call is unknown."
         )
         calls = serializers.IntegerField(allow_null=True, help_text="Calls that were sent.")
-        cached = serializers.IntegerField(allow_null=True, help_text="Answers taken from an earlier call, at no cost.")
+        cached = serializers.IntegerField(allow_null=True, help_text="Answers reused from an earlier call, at no cost.")
         spent = serializers.FloatField(
             allow_null=True, help_text="US dollars settled so far; null: a model in it has no price."
         )
         cap = serializers.FloatField(allow_null=True, help_text="The most it may cost, in US dollars; null: no cap.")
-        fake = serializers.BooleanField(help_text="Whether answers of a model in it are invented by this program.")
+        fake = serializers.BooleanField(help_text="Whether this program invents the answers of one of its models.")
         possibly_paid_twice = serializers.IntegerField(
             allow_null=True,
             help_text="Calls with an unknown end, which may have been paid twice.",
@@ -102,17 +102,17 @@ class ArmOutput(RowOutput):
         fields = "model task condition fake prompt_hash reasoning max_tokens parameters"
         paths: ClassVar = {
             "model": "variant.label",
-            "reasoning": ("variant.reasoning", "How much it was to think; may be empty."),
+            "reasoning": ("variant.reasoning", "How much it was asked to think; may be empty."),
             "max_tokens": ("variant.max_tokens", "Its longest answer in tokens; null: no limit was set."),
         }
 
 
 class GoneJobOutput(serializers.Serializer[Any]):
-    """A job at a provider's batch service that the provider does not know any more."""
+    """A job at a provider's batch service that the provider no longer recognizes."""
 
     job = serializers.IntegerField(help_text="Its number on this site.")
-    gone_since = serializers.DateTimeField(help_text="Since when the provider has not known it.")
-    may_be_ended = serializers.BooleanField(help_text="Whether a person may end it: after a day.")
+    gone_since = serializers.DateTimeField(help_text="Since when the provider has not recognized it.")
+    may_be_ended = serializers.BooleanField(help_text="Whether a person may end it, which is possible after a day.")
     is_being_ended = serializers.BooleanField(
         help_text="Whether a person has ended it, so that a worker will ask the provider once more."
     )
@@ -122,7 +122,7 @@ class GoneJobOutput(serializers.Serializer[Any]):
 
 
 class BatchView(StudyView):
-    """What operations share that answer with a whole batch."""
+    """What the operations share that return a whole batch."""
 
     class Output(ListBatches.Output):
         """A batch with its counts, money and speed."""
@@ -142,19 +142,26 @@ class BatchView(StudyView):
         pilot_left = serializers.IntegerField(allow_null=True, help_text="How many of those have not ended.")
         reserved = serializers.FloatField(
             allow_null=True,
-            help_text="US dollars reserved for calls in progress or with an unknown end; null: a model in it has no price.",
+            help_text="US dollars reserved for calls in progress or with an unknown end; null: one of its models has no price.",
         )
         possibly_paid_twice_at_most = serializers.FloatField(
-            allow_null=True, help_text="The most those can have cost, in US dollars; null: a model in it has no price."
+            allow_null=True,
+            help_text="The most that these can have cost, in US dollars; null: one of its models has no price.",
         )
         server_silent_since = serializers.DateTimeField(
-            allow_null=True, help_text="Since when a server of it has not answered; null: all answer."
+            allow_null=True, help_text="Since when one of its servers has not answered; null: all servers answer."
         )
-        next_try_at = serializers.DateTimeField(allow_null=True, help_text="When that server is asked next.")
-        in_flight = serializers.IntegerField(allow_null=True, help_text="Calls sent and not answered yet.")
+        next_try_at = serializers.DateTimeField(allow_null=True, help_text="When that server is tried again.")
+        in_flight = serializers.IntegerField(
+            allow_null=True, help_text="Calls that were sent and have not been answered yet."
+        )
         throughput = serializers.FloatField(allow_null=True, help_text="Recent answers per second.")
-        eta_seconds = serializers.FloatField(allow_null=True, help_text="Seconds left at that speed; null: unknown.")
-        eta_basis = serializers.CharField(allow_null=True, help_text="The basis of those two, or why they are unknown.")
+        eta_seconds = serializers.FloatField(
+            allow_null=True, help_text="Remaining seconds at that speed; null: unknown."
+        )
+        eta_basis = serializers.CharField(
+            allow_null=True, help_text="What the speed and the remaining time are based on, or why they are unknown."
+        )
         arms = serializers.ListField(
             child=ArmOutput(), help_text="The models and tasks it compares; none if it is closed."
         )
@@ -168,7 +175,7 @@ class BatchView(StudyView):
             fields = f"{ListBatches.Output.Meta.fields} concurrency lost_answers uses_cache"
 
     def describe(self, batch_id: int) -> dict[str, object]:
-        """The batch as it is now, as far as the person sees it. Raises ``Http404``."""
+        """The current state of the batch, as far as the person may see it. Raises ``Http404``."""
         batch = find_row(self.study.batches.prefetch_related("arms__variant__account", "queues"), batch_id, "batch")
         batch.study = self.study
         is_whole = get_kind(batch.kind).find_visibility(batch, self.viewer).is_whole
@@ -185,7 +192,8 @@ class ReadBatch(BatchView):
 
 
 class EstimateRest(StudyView):
-    """What a batch will have cost at its end, estimated from its own calls: what to know before it is approved after its pilot."""
+    """What a batch will have cost when it ends, estimated from its own calls. Read it before you approve the batch after its
+    pilot."""
 
     class Output(serializers.Serializer[Any]):
         """The estimate. Amounts are US dollars; null: they cannot be estimated, and the sentence says why."""
@@ -197,8 +205,8 @@ class EstimateRest(StudyView):
         cap = serializers.FloatField(allow_null=True, help_text="The most it may cost; null: no cap.")
         sentence = serializers.CharField(help_text="What the estimate is based on, or the reason why there is none.")
         warning = serializers.CharField(
-            help_text="Why the batch should not go on as it is: by its pilot, or because its cap is below the estimate. May be "
-            "empty."
+            help_text="Why the batch should not go on as it is, because of its pilot or because its cap is below the estimate. "
+            "May be empty."
         )
 
         class Meta:
@@ -229,8 +237,8 @@ class EstimateRest(StudyView):
 
 
 def describe_batches(batches: Iterable[Batch], viewer: Viewer) -> list[dict[str, object]]:
-    """Batches in brief, as far as the viewer sees them without having unblinded anything; counted in the same few queries.
-    Their arms are loaded."""
+    """Short descriptions of batches, showing what the viewer may see without having unblinded anything. The number of queries
+    does not depend on the number of batches. Their arms are loaded."""
     batches = list(batches)
     progress = read_progress_of(batches)
     return [
@@ -243,7 +251,7 @@ def describe_batches(batches: Iterable[Batch], viewer: Viewer) -> list[dict[str,
 
 
 class ReportOutput(serializers.Serializer[Any]):
-    """What the reports on batches share."""
+    """What all reports on batches share."""
 
     batch = serializers.IntegerField(help_text="Number of the batch.")
     state = serializers.CharField(help_text="The state of the batch: figures of a running batch will change.")
@@ -253,14 +261,14 @@ class ReportOutput(serializers.Serializer[Any]):
 
 
 def describe_reported(batch: Batch) -> dict[str, object]:
-    """What a report says of its batch, for output. One query."""
+    """What a report says about its batch, for output. One query."""
     arms = batch.arms.select_related("variant__account")
     fake = sorted({arm.variant.label for arm in arms if arm.variant.is_fake})
     return {"batch": batch.pk, "state": batch.state, "fake_models": fake}
 
 
 def describe_launch(batch: Batch) -> dict[str, object]:
-    """Which batch this is, who launched it and when, and whether a fake model answers in it."""
+    """Which batch this is, who launched it and when, and whether it uses a fake model."""
     arms: Iterable[Arm] = batch.arms.all()
     return {
         "id": batch.pk,
@@ -273,7 +281,7 @@ def describe_launch(batch: Batch) -> dict[str, object]:
 
 
 class ControlView(BatchView):
-    """What the operations on a launched batch share. Each answers with the batch as it is then."""
+    """What the operations on a launched batch share. Each returns the batch in its new state."""
 
     tag = "controls"
 
@@ -289,33 +297,33 @@ class ControlView(BatchView):
         return self.answer(self.describe(batch_id))
 
     def act(self, batch: Batch, given: dict[str, Any]) -> None:
-        """Do what was asked, by the body and the rest of the address. Raises ``Refused``."""
+        """Carry out what the body and the rest of the address ask for. Raises ``Refused``."""
         raise NotImplementedError
 
 
 class PauseBatch(ControlView):
-    """Send no new calls. Those in flight finish, and their answers are stored. A paused batch stays as it is."""
+    """Send no new calls. Calls in flight finish, and their answers are stored. Pausing a paused batch changes nothing."""
 
     def act(self, batch: Batch, given: dict[str, Any]) -> None:
         actions.pause_batch(batch=batch, by=self.person)
 
 
 class ResumeBatch(ControlView):
-    """Go on with a batch that is paused. One that waits for approval is approved instead."""
+    """Continue a paused batch. A batch that waits for approval cannot be resumed: approve it."""
 
     def act(self, batch: Batch, given: dict[str, Any]) -> None:
         actions.resume_batch(batch=batch, by=self.person)
 
 
 class CancelBatch(ControlView):
-    """End a batch for good: what waits is cancelled. A cancelled batch stays cancelled."""
+    """End a batch for good: cells that wait are cancelled. A cancelled batch stays cancelled."""
 
     class Input(Body):
         """How it ends."""
 
         cut_off = TrueOrFalse(
             default=False,
-            help_text="true: cut off the calls in flight too, which may have been paid for; false: let them end.",
+            help_text="true: also cut off the calls in flight, which may have been paid for; false: let them finish.",
         )
 
         class Meta:
@@ -326,7 +334,7 @@ class CancelBatch(ControlView):
 
 
 class ApproveBatch(ControlView):
-    """Approve a batch after its pilot: the rest is sent. Approving it twice changes nothing."""
+    """Approve a batch after its pilot, so that the rest is sent. Approving it twice changes nothing."""
 
     class Input(Body):
         """The approval."""
@@ -368,8 +376,9 @@ class NameBatch(ControlView):
 
 
 class EndJob(ControlView):
-    """End a job that its provider has not known for a day. A worker asks the provider once more; if it still does not know the
-    job, the end of its calls is unknown: they may have been paid for, and are asked again as the batch was told to."""
+    """End a job that its provider has not recognized for a day. A worker asks the provider once more. If it still does not
+    recognize the job, the end of its calls is recorded as unknown: they may have been paid for, and they are asked again or held,
+    as the batch's `lost_answers` says."""
 
     def act(self, batch: Batch, given: dict[str, Any]) -> None:
         job = find_row(ProviderJob.objects.filter(queue__batch=batch), given["job_id"], "job")
@@ -377,7 +386,7 @@ class EndJob(ControlView):
 
 
 def check_name(name: str) -> str:
-    """A name as it would be stored. Raises ``ValidationError``."""
+    """A name in the form in which it would be stored. Raises ``ValidationError``."""
     try:
         return actions.read_name(name)
     except Refused as error:
@@ -392,30 +401,33 @@ write_line = json.JSONEncoder(separators=(",", ":")).encode
 
 @sends_files
 class ReadAnswers(StudyView):
-    """The answers of a batch that count, in the order in which they were stored: a line of JSON for each, to the latest.
+    """The answers of a batch that count, in the order in which they were stored, up to the latest: one line of JSON for each.
 
-    To go on after a broken connection, or while the batch runs, send the `id` of the last whole line as `after`. Ids have no
-    gap and are given when an answer is stored, so none is missed and none comes twice. Cells without an answer have no
-    line. If you may code what the batch annotates, the answers about interviews that you have not unblinded are hidden:
-    403 if that is all of them, otherwise the header X-Answers-Hidden is sent; start again once you have unblinded them.
+    To go on after a broken connection, or while the batch runs, send the `id` of the last whole line as `after`. Ids have no gaps
+    and are assigned when an answer is stored, so no answer is missed or sent twice. Cells without an answer have no line. If you
+    may code what the batch annotates, the answers about interviews that you have not unblinded are hidden: 403 if that is all of
+    them, otherwise the response has the header X-Answers-Hidden. After unblinding the interviews, start again from the beginning.
     """
 
     class Query(Parameters):
         after = Numeral(
-            min_value=0, max_value=MAX_ID, default=0, help_text="Return answers with a larger id than this; 0 starts."
+            min_value=0,
+            max_value=MAX_ID,
+            default=0,
+            help_text="Return answers with an id above this; 0 starts at the beginning.",
         )
         limit = Numeral(
             min_value=1,
             max_value=MAX_ID,
             required=False,
-            help_text="How many lines to return at most; all, unless sent.",
+            help_text="How many lines to return at most; if not sent, all.",
         )
 
     class Output(RowOutput):
-        """An answer. What is not known is null."""
+        """An answer. Unknown values are null."""
 
         id = serializers.IntegerField(
-            help_text="Its place among the answers of the batch, from 1, by when it was stored."
+            help_text="Its place among the answers of the batch, from 1, in the order in which they were stored."
         )
         history = serializers.ListField(
             child=serializers.DictField(child=serializers.CharField()),
@@ -455,7 +467,7 @@ class ReadAnswers(StudyView):
 
 
 def write_lines(rows: Iterable[dict[str, object]]) -> Iterator[bytes]:
-    """Lines of JSON, many at a time: each piece costs the server more than a line."""
+    """Lines of JSON, sent many at a time, because sending a piece costs the server more than writing a line."""
     left = iter(rows)
     while group := list(islice(left, LINES_AT_A_TIME)):
         yield b"".join(write_line(row).encode() + b"\n" for row in group)

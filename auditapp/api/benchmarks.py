@@ -1,6 +1,6 @@
-"""What the benchmarks offer programs: the second-order-bias report of a batch; the tables of a gender-cue probe; scripts, launches
-of suites and the report of a batch that ran one; and experiments in deployment, with their locked plans, units and figures.
-Coders get nothing of experiments.
+"""What programs can read from and do with the benchmarks: the second-order-bias report of a batch; the tables of a gender-cue
+probe; scripts, launches of suites and the report of a batch that ran one; and experiments in deployment, with their locked plans,
+units and figures. Coders see nothing of experiments.
 """
 
 from __future__ import annotations
@@ -80,10 +80,10 @@ class ReadSobReport(StudyView):
     """The whole report of a sob batch: scores, statistics, attributed values. Nothing is rounded."""
 
     class Output(ReportOutput):
-        """The report of a batch so far."""
+        """The current report of a batch."""
 
         as_of = serializers.DateTimeField(help_text="When the figures were computed.")
-        answers = serializers.IntegerField(help_text="Answers they were computed from.")
+        answers = serializers.IntegerField(help_text="Number of answers from which they were computed.")
         is_current = serializers.BooleanField(
             help_text="Whether nothing has changed since; if false, a newer report is being computed."
         )
@@ -91,7 +91,7 @@ class ReadSobReport(StudyView):
             help_text="The caveats of all figures in sentences, such as invented answers; may be empty."
         )
         alarms = serializers.ListField(
-            child=serializers.CharField(), help_text="Figures over all texts that are not findings, in sentences."
+            child=serializers.CharField(), help_text="Which figures over all texts are not findings, in sentences."
         )
         providers = serializers.DictField(
             child=serializers.CharField(), help_text="Who ran each model; `fake` where answers are invented."
@@ -100,15 +100,20 @@ class ReadSobReport(StudyView):
         warnings = serializers.ListField(child=serializers.CharField(), help_text="Warnings about the figures.")
         cells = serializers.ListField(child=ScoreOutput(), help_text="Scores per model, task and target.")
         friedman = _list_rows("Whether targets differ, per task, models as blocks.")
-        friedman_families = _list_rows("The same with families of models as blocks, where there are such.")
+        friedman_families = _list_rows(
+            "The same with families of models as blocks; only if several models share a family."
+        )
         posthoc = _list_rows("Which targets differ, pair by pair.")
-        paired = _list_rows("Every two models on the same texts.")
+        paired = _list_rows("Every pair of models, on the same texts.")
         sensitivity = _list_rows("The effect of each counting rule on each score.")
         repeats = _list_rows("How much the scores of repeats differ.")
-        secondary = _list_rows("Scores by further targets of a text.")
-        secondary_contrast = _list_rows("Texts with against texts without a further target.")
-        top_values = _list_rows("The values attributed most.")
-        mapping = _list_rows("How often any value of a list is named: of the target itself, or the dominant group.")
+        secondary = _list_rows("Scores by the further targets that a text has.")
+        secondary_contrast = _list_rows("Texts with a further target compared with texts without it.")
+        top_values = _list_rows("The values that are attributed most often.")
+        mapping = _list_rows(
+            "How often any value of a list is named: the values that stand for the target itself, or for the "
+            "dominant group."
+        )
         mapping_all = _list_rows("How often every value of a list is named.")
         harms = _list_rows("Answers by harm.")
         social_map = _list_rows("Targets by attributed values, per task and model.")
@@ -128,11 +133,11 @@ class ReadSobReport(StudyView):
 class TextsOutput(serializers.Serializer[Any]):
     """How many texts two batches have in common."""
 
-    common = serializers.IntegerField(help_text="Texts that both batches asked about, by their words.")
+    common = serializers.IntegerField(help_text="Texts that both batches asked about, matched by their words.")
     only_here = serializers.IntegerField(help_text="Texts only in the first batch, left out.")
     only_there = serializers.IntegerField(help_text="Texts only in the other batch, left out.")
     other_target = serializers.IntegerField(
-        help_text="Common texts of which the batches name different targets: they count in overall alone."
+        help_text="Common texts for which the batches name different targets: they count only in the overall score."
     )
 
     class Meta:
@@ -154,12 +159,15 @@ class ReadSobComparison(StudyView):
         batch = serializers.IntegerField(help_text="Number of the first batch.")
         other = serializers.IntegerField(help_text="Number of the other batch.")
         alarms = serializers.ListField(
-            child=serializers.CharField(), help_text="A sentence for each score of either batch that is not a finding."
+            child=serializers.CharField(),
+            help_text="One sentence for each score of either batch that is not a finding.",
         )
         comparable = serializers.BooleanField(
-            help_text="Whether both measure the same thing; if false, nothing is compared."
+            help_text="Whether both batches measure the same thing; if false, nothing is compared."
         )
-        differences = _list_rows("What differs in how the two were made, and whether it breaks the comparison.")
+        differences = _list_rows(
+            "What differs in how the two were made, and whether the difference rules out a comparison."
+        )
         texts = TextsOutput(help_text="How many texts are common, and how many are left out.")
         paired = _list_rows("Every pair of models on the common texts, as in the report.")
 
@@ -175,7 +183,7 @@ class ReadSobComparison(StudyView):
 
 
 class ReadProbeReport(StudyView):
-    """Table 1 and Table 2 of a probe, as ``manage.py probe report --json`` prints them. No answer to a single text is there."""
+    """Table 1 and Table 2 of a probe, as ``manage.py probe report --json`` prints them. It contains no answers to single texts."""
 
     class Query(Parameters):
         """What Table 2 counts, and what else is compared."""
@@ -193,13 +201,15 @@ class ReadProbeReport(StudyView):
         coder = serializers.CharField(
             required=False,
             max_length=150,
-            help_text="The coder whose codings make Table 2; if not sent, the one who coded most of what you may see.",
+            help_text="The coder whose codings are used for Table 2; if not sent, the one who coded most of what you may see.",
         )
 
     class Output(ReportOutput):
         """The report so far."""
 
-        models = serializers.ListField(child=serializers.CharField(), help_text="Labels of the models; never pooled.")
+        models = serializers.ListField(
+            child=serializers.CharField(), help_text="Labels of the models, which are never pooled."
+        )
         by_model = serializers.JSONField(
             help_text="`table1` and `table2` of each model; docs/reference/probe.md describes them. `table2` is null without "
             "rationales that you may see."
@@ -208,12 +218,12 @@ class ReadProbeReport(StudyView):
             help_text="Two models under one condition, or two conditions of one model, on the texts that both were asked about: "
             "the first less the second. docs/reference/probe.md describes them."
         )
-        coder = serializers.CharField(help_text="Whose codings make Table 2; may be empty.")
-        tests = serializers.CharField(help_text="Which tests and intervals these are.")
+        coder = serializers.CharField(help_text="The coder whose codings are used for Table 2; may be empty.")
+        tests = serializers.CharField(help_text="Which tests and intervals were used.")
         family = serializers.IntegerField(help_text="Number of P values in Table 1 that Holm's adjustment counts.")
         notes = serializers.ListField(
             child=serializers.CharField(),
-            help_text="Which answers the rows of Table 1 are of: subsets chosen by the model's answer, abstentions left out.",
+            help_text="Which answers the rows of Table 1 cover: subsets chosen by the model's answer, without abstentions.",
         )
         parser = serializers.CharField(help_text="Version of the rules that read the answers.")
         warnings = serializers.ListField(child=serializers.CharField(), help_text="Warnings about the figures.")
@@ -243,7 +253,7 @@ class ReadProbeReport(StudyView):
 
 
 class ScriptTurnOutput(RowOutput):
-    """What is said in a turn, or a question of an interview's bank."""
+    """The text of a turn, or of a question from an interview's bank."""
 
     class Meta:
         ref_name = "ScriptTurn"
@@ -252,9 +262,9 @@ class ScriptTurnOutput(RowOutput):
 
 
 class ScriptOutput(RowOutput):
-    """One number of a script."""
+    """One version of a script, with its number."""
 
-    turns = ScriptTurnOutput(source="questions", many=True, help_text="What is said, in its order.")
+    turns = ScriptTurnOutput(source="questions", many=True, help_text="Its turns, in order.")
 
     class Meta:
         ref_name = "Script"
@@ -267,13 +277,13 @@ class ScriptOutput(RowOutput):
 
 
 class ListScripts(StudyView):
-    """Every number of the scripts of a study. They say what turns are meant to be, so only those who see others' codings read
-    them."""
+    """All versions of the scripts of a study. They say what each turn is meant to be, so only people who may see others' codings
+    can read them."""
 
     class Query(PageParameters):
         """Which scripts to return."""
 
-        use = Choice(Script.Use.choices, required=False, help_text="Only those for interviews, or for scenarios.")
+        use = Choice(Script.Use.choices, required=False, help_text="Only scripts for interviews, or only scenarios.")
         suite = serializers.CharField(required=False, max_length=100, help_text="Only those of this suite.")
 
     Output = ScriptOutput
@@ -287,7 +297,7 @@ class ListScripts(StudyView):
 
 
 class ScenariosInput(OptionsInput):
-    """A suite, to be played by models under conditions."""
+    """A suite to be run with models under conditions."""
 
     suite = Words(
         max_length=100, help_text="Name of a suite of the study. The latest number of each of its scripts is run."
@@ -298,11 +308,11 @@ class ScenariosInput(OptionsInput):
     conditions = serializers.DictField(
         child=Words(trim_whitespace=False),
         default=dict,
-        help_text="The system text of each condition by its name; it comes before each script's own. `prompted` is the one that "
-        "sessions without a prompt are measured against.",
+        help_text="The system text of each condition by its name; it is placed before each script's own system text. `prompted` "
+        "is the condition with which sessions without a prompt are compared.",
     )
     has_unprompted = TrueOrFalse(
-        default=True, help_text="Whether each case is also run without a system text of the team."
+        default=True, help_text="Whether each case is also run without a system text written by the team."
     )
     repeats = WholeNumber(
         min_value=1, max_value=MAX_REPEATS, default=1, help_text="How often each case is run under each condition."
@@ -313,7 +323,7 @@ class ScenariosInput(OptionsInput):
 
 
 class OfScenarios(AskedView):
-    """A suite, played by models."""
+    """A suite that was run with models."""
 
     def plan(self, given: dict[str, Any]) -> LaunchPlan:
         return plan_scenarios(**self._read_choice(given))
@@ -332,7 +342,7 @@ class OfScenarios(AskedView):
 
 
 class LaunchScenarios(OfScenarios, LaunchView):
-    """Session every script of a suite with models under conditions. What was said becomes masked threads, as sessions end.
+    """Run every script of a suite with models under conditions. When a session ends, it becomes a masked thread.
 
     The same request sent again launches nothing more and answers 200 with the batch.
     """
@@ -341,13 +351,13 @@ class LaunchScenarios(OfScenarios, LaunchView):
 
 
 class EstimateScenarios(OfScenarios, EstimateView):
-    """What a launch of a suite would send and cost at most, as its page shows it. Stores nothing.
+    """What a launch of a suite would send, and the most it would cost, as the review page shows it. Stores nothing.
 
-    It takes the same body, and refuses what the launch would refuse.
+    It takes the same body as the launch, and refuses whatever the launch would refuse.
     """
 
     class Input(ScenariosInput):
-        """A suite, to be played by models under conditions; the key is not needed."""
+        """A suite to be run with models under conditions; the key is not needed."""
 
         idempotency_key = Uuid(required=False, help_text="Not used.")
 
@@ -371,25 +381,26 @@ class ReadScenarioReport(StudyView):
     class Output(ReportOutput):
         """The report so far."""
 
-        sessions = serializers.IntegerField(help_text="Sessions that have ended, of cases that expect an answer.")
-        left_out = serializers.IntegerField(help_text="Those of them without an outcome.")
+        sessions = serializers.IntegerField(help_text="Ended sessions of cases that expect an answer.")
+        left_out = serializers.IntegerField(help_text="How many of these have no outcome.")
         without_answer = serializers.IntegerField(help_text="Stored sessions of cases that expect no answer.")
         states = serializers.DictField(
-            child=serializers.IntegerField(), help_text="How many sessions are open, stored and failed."
+            child=serializers.IntegerField(), help_text="How many sessions are open, stored or failed."
         )
         failed = serializers.JSONField(help_text="Sessions that failed: case, model, condition and repeat of each.")
-        retention = serializers.JSONField(help_text="By model: retention without a prompt.")
+        retention = serializers.JSONField(help_text="Retention without a prompt, by model.")
         comparisons = serializers.JSONField(
-            help_text="Two models, two conditions, or reasoning on and off, on the cases that both met: the first less the second."
+            help_text="Two models, two conditions, or reasoning on and off, on the cases that both were given: the first minus "
+            "the second."
         )
         arms = serializers.JSONField(help_text="Rates of each model and condition, with their calibration and groups.")
-        groups = serializers.JSONField(help_text="Groups of the only arm; null where there are several.")
+        groups = serializers.JSONField(help_text="Groups, if there is only one arm; null if there are several.")
         coder = serializers.CharField(
             help_text="The one coder whose codings give the outcomes of cases that name a code; empty for all coders."
         )
         coders = serializers.DictField(
             child=serializers.IntegerField(),
-            help_text="Who has read threads of such cases, and how many. Only blind codings are read.",
+            help_text="Who has coded threads of such cases, and how many. Only blind codings count.",
         )
         readings = serializers.DictField(
             child=serializers.IntegerField(),
@@ -399,7 +410,7 @@ class ReadScenarioReport(StudyView):
             "is decided (unread). Null: no case names a code.",
         )
         unknown_codes = serializers.ListField(
-            child=serializers.CharField(), help_text="Codes that cases name and the codebook does not have."
+            child=serializers.CharField(), help_text="Codes that cases name but that are not in the codebook."
         )
 
         class Meta:
@@ -421,7 +432,7 @@ class ReadScenarioReport(StudyView):
 
 
 class ExperimentOutput(RowOutput):
-    """An experiment, whose plan does not change."""
+    """An experiment, with its locked plan."""
 
     class Meta:
         ref_name = "Experiment"
@@ -443,8 +454,8 @@ class ListExperiments(StudyView):
 
 
 class LockPlan(StudyView):
-    """Lock the plan of an experiment, before there are outcomes. Nobody can change it afterwards; the same plan under the same
-    name again gives the experiment there is."""
+    """Lock the plan of an experiment before there are outcomes. Nobody can change it afterwards. Sending the same plan under the
+    same name again returns the existing experiment."""
 
     class Input(Body):
         """A plan."""
@@ -454,7 +465,7 @@ class LockPlan(StudyView):
             allow_blank=True,
             default="",
             max_length=MAX_NAME,
-            help_text="Name of the experiment; without it, that in the plan.",
+            help_text="Name of the experiment; if not sent, the name in the plan.",
         )
         plan = serializers.DictField(help_text="The plan as docs/reference/formats.md describes it: a JSON object.")
 
@@ -464,7 +475,7 @@ class LockPlan(StudyView):
     Output = ExperimentOutput
     scope = Scope.MANAGE
     permission = Permission.SET_METHOD
-    success = {201: "The plan is locked."}
+    success = {201: "The plan was locked."}
 
     def post(self, request: Request, slug: str) -> Response:
         given = self.read_body()
@@ -477,7 +488,7 @@ class LockPlan(StudyView):
 
 
 class LoadUnits(StudyView):
-    """Load units of an experiment from a CSV: all of it, or none. Units that are there stay as they are; outcomes that were not
+    """Load units of an experiment from a CSV: all of them, or none. Existing units stay as they are; outcomes that were not yet
     known are added."""
 
     class Input(FileBody):
@@ -487,7 +498,7 @@ class LoadUnits(StudyView):
             ref_name = "NewUnits"
 
     class Output(RecordOutput):
-        """What the file brought."""
+        """What was added from the file."""
 
         class Meta:
             ref_name = "LoadedUnits"
@@ -510,7 +521,7 @@ class LoadUnits(StudyView):
 
 
 class ReadExperimentReport(StudyView):
-    """The figures of an experiment, as `manage.py experiment report --json` prints them, of what you may see."""
+    """The figures of an experiment, as `manage.py experiment report --json` prints them, based on what you may see."""
 
     class Query(Parameters):
         """Whose codings count."""
@@ -518,7 +529,8 @@ class ReadExperimentReport(StudyView):
         coder = serializers.CharField(
             required=False,
             max_length=150,
-            help_text="Whose codings give the moves of the sample; without it, who has read most of its threads.",
+            help_text="The coder whose codings give the moves of the sample; if not sent, the one who has coded most of its "
+            "threads.",
         )
 
     class Output(serializers.Serializer[Any]):
@@ -527,29 +539,33 @@ class ReadExperimentReport(StudyView):
         experiment = serializers.IntegerField(help_text="Number of the experiment.")
         plan_sha256 = serializers.CharField(help_text="SHA-256 of the plan that was locked.")
         outcome = serializers.CharField(help_text="The primary outcome.")
-        baseline = serializers.CharField(help_text="The arm that is compared with.")
-        variant = serializers.CharField(help_text="The arm that is compared.")
+        baseline = serializers.CharField(help_text="The baseline arm.")
+        variant = serializers.CharField(help_text="The variant arm.")
         arms = serializers.JSONField(
-            help_text="By arm: units assigned, with a known outcome, and with it, and their share; of a number, mean and sd."
+            help_text="By arm: units assigned, units with a known outcome, and units that have it, with their share; for a "
+            "numeric outcome, mean and sd."
         )
-        srm = serializers.JSONField(help_text="Whether units are assigned in the planned shares: chi2, p and alarm.")
+        srm = serializers.JSONField(help_text="Whether units were assigned in the planned shares: chi2, p and alarm.")
         effect = serializers.JSONField(
             help_text="Variant minus baseline on the primary outcome, with interval and tests."
         )
         interaction = serializers.JSONField(
             allow_null=True,
-            help_text="Whether the differences of the groups differ from one another: q, df, df_error, p, the groups that are "
-            "compared, and few, those with fewer than 10 units or without spread on one side; null without two groups.",
+            help_text="Whether the effect differs between groups: q, df, df_error, p, the groups that are compared, and few, "
+            "the groups with fewer than 10 units or without variation in one arm; null with fewer than two groups.",
         )
-        groups = serializers.JSONField(help_text="The same by group, P by Holm over the groups.")
-        others = serializers.JSONField(help_text="The same of the other outcomes by name, P by Holm over them.")
+        groups = serializers.JSONField(help_text="The same by group, with P adjusted over the groups (Holm).")
+        others = serializers.JSONField(
+            help_text="The same for the other outcomes by name, with P adjusted over them (Holm)."
+        )
         missing = serializers.JSONField(
-            help_text="By outcome: of each arm how many outcomes are missing of how many units, and the bounds of the difference "
-            "if all of one arm were no and all of the other yes (bounds), with their 95 % interval (bounds_ci); of a number by its "
-            "scale, null without one."
+            help_text="By outcome: for each arm, how many outcomes are missing and out of how many units; and the bounds of the "
+            "difference if all missing outcomes of one arm were no and all of the other yes (bounds), with their 95 % "
+            "interval (bounds_ci). For a numeric outcome, the ends of its scale are used; null without a scale."
         )
         loads = serializers.IntegerField(
-            help_text="How many files changed the units. After each the differences could be read, and P is that of one look."
+            help_text="How many files changed the units. The differences could be read after each of them, but P is calculated "
+            "for a single look."
         )
         moves = serializers.JSONField(
             allow_null=True,

@@ -72,11 +72,15 @@ class LinesRenderer(BaseRenderer):
 
 
 class LineOutput(serializers.Serializer[Any]):
-    """What became of one line."""
+    """The result of one line."""
 
     line = serializers.IntegerField(help_text="Number of the line, from 1; empty lines count, and have no result.")
-    status = serializers.IntegerField(help_text="What the line alone would have been answered: 201, 200, 409, 422 ...")
-    id = serializers.IntegerField(allow_null=True, help_text="Number of the stored or existing row; null: an error.")
+    status = serializers.IntegerField(
+        help_text="The status that the line would have got in a request of its own: 201, 200, 409, 422 ..."
+    )
+    id = serializers.IntegerField(
+        allow_null=True, help_text="Number of the row that was stored or already existed; null: an error."
+    )
     error = ErrorOutput.Body(allow_null=True, help_text="What was wrong with the line, or null.")
 
     class Meta:
@@ -84,7 +88,7 @@ class LineOutput(serializers.Serializer[Any]):
 
 
 class BulkView(StudyView):
-    """What operations that take lines share."""
+    """What the operations that take lines share."""
 
     Output = LineOutput
     scope = Scope.CODE
@@ -111,11 +115,11 @@ class BulkView(StudyView):
         """Load what every line needs."""
 
     def store(self, given: dict[str, Any], sentence: Sentence) -> Coding | Decision:
-        """Store what a line says. Raises ``Refused`` or ``ValidationError``."""
+        """Store what a line asks for. Raises ``Refused`` or ``ValidationError``."""
         raise NotImplementedError
 
     def _store_lines(self, lines: Sequence[tuple[int, bytes]], reader: Body) -> list[dict[str, object]]:
-        """Store some lines in one transaction, each in a savepoint of its own; what became of each."""
+        """Store some lines in one transaction, each in its own savepoint. Returns the result of each."""
         results: dict[int, dict[str, object]] = {}
         given: dict[int, dict[str, Any]] = {}
         for number, line in lines:
@@ -147,10 +151,10 @@ class BulkView(StudyView):
 
 
 class AddCodings(BulkView):
-    """Apply many codes: a line for each, with the fields of a coding.
+    """Apply many codes: one line for each, with the fields of a coding.
 
-    Each line is an act of its own, with its event in the audit trail. One that is refused stops no other. If the
-    connection breaks, send all of them again with the same idempotency keys: nothing is stored twice.
+    Each line is a separate act with its own event in the audit trail. A refused line does not stop the others. If the connection
+    breaks, send all of them again with the same idempotency keys: nothing is stored twice.
     """
 
     Input = AddCoding.Input
@@ -173,7 +177,7 @@ class AddCodings(BulkView):
 
 
 class DecideSentences(BulkView):
-    """Decide on many sentences: a line for each, with the fields of a decision, as codings in bulk."""
+    """Decide on many sentences: one line for each, with the fields of a decision. It works like codings in bulk."""
 
     Input = DecideSentence.Input
     model = Decision
@@ -195,12 +199,12 @@ def _describe_refusal(number: int, error: Exception) -> dict[str, object]:
 
 
 class ImportInterviews(StudyView):
-    """Bring in one file, or an archive of several: whole, or nothing of it. What the study has already is skipped."""
+    """Import one file, or an archive of several: all of it, or nothing. What the study already has is skipped."""
 
     tag = "imports"
 
     class Input(FileBody):
-        """A file, and what you decide about it. Larger files are imported on a page or by a command."""
+        """A file, and your decisions about it. Larger files are imported on a page or by a command."""
 
         format = Choice(
             ["auto", *FORMATS], default="auto", help_text="auto recognises the format from the content of the file."
@@ -210,21 +214,21 @@ class ImportInterviews(StudyView):
         speakers = serializers.ListField(
             child=Words(),
             default=list,
-            help_text="Names that were read as text, although they are speakers; see read_as_text in the preview.",
+            help_text="Names that were read as text although they are speakers; see read_as_text in the preview.",
         )
         roles = serializers.DictField(
             child=Words(),
             default=dict,
             help_text="The role of each speaker, by name; text for a name that is not a speaker.",
         )
-        titles = serializers.DictField(child=Words(), default=dict, help_text="Other titles of conversations, by id.")
+        titles = serializers.DictField(child=Words(), default=dict, help_text="New titles of conversations, by id.")
         model = Words(
-            default="", allow_blank=True, max_length=MAX_FILE_NAME, help_text="The model, where the file names none."
+            default="", allow_blank=True, max_length=MAX_FILE_NAME, help_text="The model, if the file names none."
         )
         consent = serializers.ListField(
             child=Choice(CONSENT_SCOPES),
             default=list,
-            help_text="Consents to record if the file says nothing.",
+            help_text="Consents to record if the file does not mention consent.",
         )
         basis = Words(default="", allow_blank=True, help_text="The basis of that consent; required with it.")
 
@@ -238,12 +242,12 @@ class ImportInterviews(StudyView):
             ref_name = "NewFile"
 
     class Output(serializers.Serializer[Any]):
-        """What came in, or would."""
+        """What was imported, or would be."""
 
         class File(RecordOutput):
-            """What was found in one file."""
+            """The content of one file."""
 
-            preview = serializers.JSONField(help_text="Why it was read so, and its conversations: an object.")
+            preview = serializers.JSONField(help_text="Why the format was chosen, and the conversations: an object.")
 
             class Meta:
                 ref_name = "ReadFile"
@@ -254,7 +258,7 @@ class ImportInterviews(StudyView):
                 )
 
         dry_run = serializers.BooleanField(help_text="Whether nothing was stored.")
-        files = File(many=True, help_text="One for each file.")
+        files = File(many=True, help_text="One entry for each file.")
 
         class Meta:
             ref_name = "Import"

@@ -40,7 +40,7 @@ class QuestionOutput(serializers.Serializer[Any]):
 class CodeOutput(RowOutput):
     """A code with its definitions."""
 
-    attributes = serializers.ListField(child=QuestionOutput(), help_text="The questions a coding with it answers.")
+    attributes = serializers.ListField(child=QuestionOutput(), help_text="The questions that a coding with it answers.")
 
     class Meta:
         ref_name = "Code"
@@ -54,7 +54,7 @@ class CodeOutput(RowOutput):
 
 
 class ExampleOutput(RowOutput):
-    """A sentence pinned to a code, or an invented example of it."""
+    """A sentence pinned to a code, or an invented example."""
 
     text = serializers.CharField(help_text="Its text.")
 
@@ -83,7 +83,7 @@ class FamilyOutput(RowOutput):
 
 
 class ReadCodebook(StudyView):
-    """The version of the codebook that people code with now: the latest that was published."""
+    """The version of the codebook that people code with now, which is the latest published one."""
 
     class Output(RowOutput):
         """A published version of the codebook."""
@@ -112,7 +112,7 @@ class ReadCodebook(StudyView):
 
 
 class VersionOutput(RowOutput):
-    """A version of the codebook in brief."""
+    """A short description of a version of the codebook."""
 
     class Meta:
         ref_name = "CodebookVersion"
@@ -132,45 +132,46 @@ class ListVersions(StudyView):
 
 
 class ImportCodebook(StudyView):
-    """Make a draft of the codebook from a file: CSV, JSON or a REFI-QDA codebook. Publish it to code with it.
+    """Make a draft of the codebook from a file: CSV, JSON or a REFI-QDA codebook. People can code with it once you publish it.
 
-    What the file does not say of a family or a code stays as it is in the latest version.
+    Properties of a family or code that the file does not mention stay as they are in the latest version.
     """
 
     class Input(FileBody):
-        """A codebook as a file, and what its new wordings do to the meaning of codes."""
+        """A codebook as a file, and how its new wordings change the meaning of codes."""
 
         dry_run = TrueOrFalse(default=False, help_text="true: only report what would change; store nothing.")
         keep_missing = TrueOrFalse(
-            default=False, help_text="true: codes that are not in the file stay; false: they are retired."
+            default=False, help_text="true: codes that are not in the file are kept; false: they are retired."
         )
         effects = serializers.DictField(
             child=Choice(CodeChange.Effect.values),
             default=dict,
-            help_text="What a new wording does, by the id of the code: wording (nothing), narrowing or widening. Codings of "
-            "a code that is not named here need re-review.",
+            help_text="How a new wording changes the meaning, by the id of the code: wording (not at all), narrowing or "
+            "widening. Codings of reworded codes that are not listed here need re-review.",
         )
 
         class Meta:
             ref_name = "NewCodebook"
 
     class Output(serializers.Serializer[Any]):
-        """What the file changes, against the latest version."""
+        """What the file changes, compared with the latest version."""
 
         dry_run = serializers.BooleanField(help_text="Whether nothing was stored.")
-        format = serializers.CharField(help_text="The format that it was read as: csv, json or qdc.")
+        format = serializers.CharField(help_text="The format as which it was read: csv, json or qdc.")
         version = VersionOutput(
             allow_null=True, help_text="The draft, or the latest version if nothing differs; null for a dry run."
         )
         is_new = serializers.BooleanField(help_text="Whether a draft was made.")
         added = serializers.ListField(child=serializers.CharField(), help_text="Ids of codes that are new.")
-        retired = serializers.ListField(child=serializers.CharField(), help_text="Ids of codes that are taken out.")
+        retired = serializers.ListField(child=serializers.CharField(), help_text="Ids of codes that are removed.")
         changed = serializers.ListField(child=serializers.CharField(), help_text="Ids of codes that differ.")
         reworded = serializers.ListField(
-            child=serializers.CharField(), help_text="Ids of those whose words for people differ: say their effects."
+            child=serializers.CharField(),
+            help_text="Ids of codes whose wording for people differs; give the effect of each.",
         )
         unchanged = serializers.IntegerField(help_text="Number of codes that stay as they are.")
-        warnings = serializers.ListField(child=serializers.CharField(), help_text="What was left out of the file.")
+        warnings = serializers.ListField(child=serializers.CharField(), help_text="What was ignored in the file.")
 
         class Meta:
             ref_name = "CodebookImport"
@@ -178,7 +179,7 @@ class ImportCodebook(StudyView):
     scope = Scope.MANAGE
     permission = Permission.EDIT_CODEBOOK
     parser_classes = (FileParser,)
-    success: ClassVar[Mapping[int, str]] = {200: "What changed, or would."}
+    success: ClassVar[Mapping[int, str]] = {200: "What changed, or would change."}
 
     def post(self, request: Request, slug: str) -> Response:
         given = self.read_body()
@@ -188,7 +189,10 @@ class ImportCodebook(StudyView):
             plan = plan_import(**file, keep_missing=given["keep_missing"])
             reworded = [code.identifier for code in plan.changes_meaning]
             if unknown := sorted(given["effects"].keys() - reworded):
-                sentence = f"The file changes no wording for people of {unknown[0]}. Reworded: {', '.join(reworded) or 'none'}."
+                sentence = (
+                    f"The file does not change the wording for people of {unknown[0]}. Reworded: "
+                    f"{', '.join(reworded) or 'none'}."
+                )
                 raise serializers.ValidationError({"effects": [sentence]})
             version, is_new, warnings = None, False, plan.warnings
             if not given["dry_run"]:
@@ -213,12 +217,12 @@ class ImportCodebook(StudyView):
 
 
 class PublishCodebook(StudyView):
-    """Publish a draft: people code with it from now on, and it never changes again."""
+    """Publish a draft. People code with it from now on, and it never changes again."""
 
     Output = VersionOutput
     scope = Scope.MANAGE
     permission = Permission.EDIT_CODEBOOK
-    success: ClassVar[Mapping[int, str]] = {200: "The version that is published now or was published before."}
+    success: ClassVar[Mapping[int, str]] = {200: "The version, whether it was published now or before."}
     refusals = (409,)
 
     def post(self, request: Request, slug: str, number: int) -> Response:

@@ -1,4 +1,4 @@
-"""Codings, a person's own word on a sentence, and what the operations on people's labels share: codings, decisions, memos."""
+"""Codings and decisions, which are a person's own labels of a sentence, and what the operations on people's labels share."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from transcripts.ui.typed_text import MAX_ID, MAX_SEED
 
 REASON = "Why, in one line; required once suggestions or colleagues' codings were seen here."
 SINCE = (
-    "Only rows added or withdrawn at or after this time, such as 2026-11-24T10:00:00Z. To follow changes, ask with "
+    "Only rows added or withdrawn at or after this time, such as 2026-11-24T10:00:00Z. To follow changes, also send "
     "withdrawn=any."
 )
 WITHDRAWN = {
@@ -56,7 +56,7 @@ class LabelParameters(PageParameters):
     interview = Numeral(
         required=False, min_value=1, max_value=MAX_ID, help_text="Number of an interview: only rows in it."
     )
-    coder = serializers.CharField(required=False, max_length=150, help_text="A person's name: only hers.")
+    coder = serializers.CharField(required=False, max_length=150, help_text="A user name: only this person's rows.")
     blinding = Choice(
         Blinding.values, required=False, help_text="blind, or assisted: made after others' labels were seen."
     )
@@ -69,7 +69,7 @@ class LabelParameters(PageParameters):
 def narrow_labels(
     rows: QuerySet[Any], query: dict[str, Any], *, interview: str = LABEL_FILTERS["interview"]
 ) -> QuerySet[Any]:
-    """The rows that ``LabelParameters`` ask for; ``interview`` is the path from a row to its interview."""
+    """The rows that the ``LabelParameters`` ask for; ``interview`` is the path from a row to its interview."""
     rows = rows.filter(WITHDRAWN[query["withdrawn"]])
     if "since" in query:
         rows = rows.filter(changed_since(query["since"]))
@@ -78,18 +78,18 @@ def narrow_labels(
 
 
 def check_quote(given: Mapping[str, Any]) -> None:
-    """Raise ``ValidationError`` unless both ends of a quote were sent, or none."""
+    """Raise ``ValidationError`` unless both ends of a quote were sent, or neither."""
     if (given["quote_start"] is None) != (given["quote_end"] is None):
         raise serializers.ValidationError({"quote_end": ["A quote has a start and an end: send both or neither."]})
 
 
 def changed_since(moment: datetime) -> Q:
-    """That a row was added or withdrawn at this time or later."""
+    """A filter for rows that were added or withdrawn at this time or later."""
     return Q(created_at__gte=moment) | Q(withdrawn_at__gte=moment)
 
 
 def find_sentences(study: Study, keys: Iterable[int]) -> dict[int, Sentence]:
-    """The sentences of the study with these numbers as it is segmented now, with what coding them needs to know."""
+    """The current sentences of the study with these numbers, with what is needed for coding them."""
     sentences = Sentence.objects.current().filter(turn__interview__study=study, pk__in=set(keys))
     related = sentences.select_related("turn__interview").only(*PLACE)
     return {sentence.pk: sentence for sentence in related}
@@ -101,7 +101,7 @@ def find_sentence(study: Study, pk: int) -> Sentence:
 
 
 def take_sentence(found: Mapping[int, Sentence], pk: int) -> Sentence:
-    """The one with this number of those that were found in the study. Raises ``ValidationError``."""
+    """The sentence with this number, out of those found in the study. Raises ``ValidationError``."""
     if pk not in found:
         raise serializers.ValidationError({"sentence": [f"There is no sentence {pk} in this study."]})
     return found[pk]
@@ -118,7 +118,7 @@ def find_code(study: Study, identifier: str) -> Code:
 
 
 def take_code(found: Mapping[str, Code], identifier: str) -> Code:
-    """The one with this id of those that were found. Raises ``ValidationError``."""
+    """The code with this id, out of those found. Raises ``ValidationError``."""
     if identifier not in found:
         raise serializers.ValidationError(
             {"code": ["There is no such code in the study's current codebook. Codes are named by their id."]}
@@ -158,29 +158,32 @@ class CodingView(StudyView):
     Output = CodingOutput
 
     def visible(self) -> QuerySet[Coding]:
-        """The codings of the study the person may see."""
+        """The codings of the study that the person may see."""
         return Coding.objects.visible_to(self.viewer).order_by("pk")
 
     def answer_coding(self, coding: Coding, *, status: int = 200) -> Response:
-        """A coding as it is stored now."""
+        """A coding in its current state."""
         return self.answer(Coding.objects.values(*list_columns(CodingOutput)).get(pk=coding.pk), status=status)
 
 
 class CodingPages(Pages):
-    """Pages that also say in how many interviews others' codings are hidden."""
+    """Pages that also say in how many interviews the codings of others are hidden."""
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
         page = super().get_paginated_response_schema(schema)
-        meaning = "In how many interviews others' codings are left out, until you unblind them on a page of the study."
+        meaning = (
+            "In how many interviews the codings of others are left out until you unblind these interviews on a page of "
+            "the study."
+        )
         page["properties"]["hidden_interviews"] = {"type": "integer", "description": meaning}
         return {**page, "required": [*page["required"], "hidden_interviews"]}
 
 
 class ListCodings(CodingView):
-    """The codings of a study you may see, in the order they were stored.
+    """The codings of a study that you may see, in the order in which they were stored.
 
-    A coder sees her own. Naming another coder shows her nothing, whether that coder has codings or not. Somebody who codes
-    and may see all codings sees others' codings of the interviews that she has unblinded. Readers see all.
+    A coder sees her own; if she names another coder, she gets none, whether or not there are any. A person who codes and may see
+    all codings sees those of others in the interviews that she has unblinded. Readers see all.
     """
 
     class Query(LabelParameters):
@@ -189,7 +192,9 @@ class ListCodings(CodingView):
         code = serializers.CharField(required=False, max_length=100, help_text="A code's id: only its codings.")
         level = Choice(Level.values, required=False, help_text="Only codings of this level.")
         enactment = Choice(
-            Enactment.values, required=False, help_text="Only codings of moves with this enactment; count each apart."
+            Enactment.values,
+            required=False,
+            help_text="Only codings of moves with this enactment; count each value separately.",
         )
         version = Numeral(
             required=False,
@@ -201,8 +206,8 @@ class ListCodings(CodingView):
             required=False,
             max_length=MAX_ANSWER_LENGTH,
             help_text=(
-                "Only codings with this answer to a question of their code, as in theme.compassion:direction=about self; "
-                "without = any answer; with nothing after it, codings that do not answer."
+                "Only codings with this answer to a question of their code, as in theme.compassion:direction=about self. "
+                "Without = any answer matches; with nothing after it, only codings without an answer."
             ),
         )
 
@@ -223,7 +228,7 @@ class ListCodings(CodingView):
         question = read_catalog(self.study).questions.get((code, key))
         if question is None:
             raise InvalidParameters(
-                {"answer": [f"No code of this study asks {code}:{key}. Write it as code:question=answer."]}
+                {"answer": [f"No code of this study has the question {code}:{key}. Write it as code:question=answer."]}
             )
         given = Coalesce(KeyTextTransform(key, "attributes"), Value("", output_field=TextField()))
         asked = codings.filter(code__in=question.ids).alias(given=given)
@@ -233,7 +238,7 @@ class ListCodings(CodingView):
 class AddCoding(CodingView):
     """Apply a code to a sentence, as at the desk.
 
-    The same request sent again stores nothing more and answers 200. So does an active code that is applied in the same
+    Sending the same request again stores nothing more and returns 200. So does applying a code that is already active in the same
     way; with other values, the new coding supersedes the old one.
     """
 
@@ -250,14 +255,17 @@ class AddCoding(CodingView):
             fields = f"sentence code note quote_start quote_end range attributes reason idempotency_key {' '.join(CHOICE_FIELDS)}"
             paths: ClassVar = {
                 "code": ("code__identifier", "Identifier of a code of the current codebook."),
-                "quote_end": ("quote_end", "Character after the marked words; null where none are marked."),
-                "range": ("range_id", "A UUID shared by codings with one code on several sentences of one interview."),
+                "quote_end": ("quote_end", "Character after the marked words; null if no words are marked."),
+                "range": (
+                    "range_id",
+                    "A UUID shared by the codings with one code on several sentences of an interview.",
+                ),
                 "reason": ("reason", REASON),
             }
 
     scope = Scope.CODE
     permission = Permission.CODE
-    success = {201: "Stored.", 200: "It had been stored before."}
+    success = {201: "Stored.", 200: "It was already stored."}
     refusals = (409,)
 
     def post(self, request: Request, slug: str) -> Response:
@@ -293,7 +301,7 @@ class WithdrawCoding(CodingView):
 
     scope = Scope.CODE
     permission = Permission.CODE
-    success = {200: "The coding as it is stored now."}
+    success = {200: "The coding in its current state."}
     refusals = (409,)
 
     def post(self, request: Request, slug: str, coding_id: int) -> Response:
@@ -310,13 +318,13 @@ Codings = at_one_address(get=ListCodings, post=AddCoding)
 
 
 def read_values(given: dict[str, Any]) -> CodingValues:
-    """The values of a coding, of a body that ``AddCoding.Input`` has validated. Raises ``ValidationError``."""
+    """The values of a coding, from a body that ``AddCoding.Input`` has validated. Raises ``ValidationError``."""
     check_quote(given)
     return CodingValues.from_columns({name: given[name] for name in COLUMNS})
 
 
 class DecisionOutput(RowOutput):
-    """That one person has read a sentence and has nothing more to code there."""
+    """One person's statement that she has read a sentence and has nothing more to code there."""
 
     class Meta:
         ref_name = "Decision"
@@ -326,7 +334,8 @@ class DecisionOutput(RowOutput):
 
 
 class ListDecisions(StudyView):
-    """The decisions of a study you may see, in the order they were stored. They are the denominator of shares of codes."""
+    """The decisions of a study that you may see, in the order in which they were stored. They are the denominator for the shares
+    of codes."""
 
     tag = "decisions"
 
@@ -340,7 +349,7 @@ class ListDecisions(StudyView):
 
 
 class DecideSentence(StudyView):
-    """Say that you have read a sentence and have nothing more to code there, as Enter does at the desk."""
+    """Record that you have read a sentence and have nothing more to code there, as Enter does at the desk."""
 
     tag = "decisions"
 
@@ -355,7 +364,7 @@ class DecideSentence(StudyView):
     Output = DecisionOutput
     scope = Scope.CODE
     permission = Permission.CODE
-    success = {201: "Stored.", 200: "It had been stored before."}
+    success = {201: "Stored.", 200: "It was already stored."}
     refusals = (409,)
 
     def post(self, request: Request, slug: str) -> Response:
@@ -385,7 +394,7 @@ class ReopenSentence(StudyView):
     Output = DecisionOutput
     scope = Scope.CODE
     permission = Permission.CODE
-    success = {200: "The decision as it is stored now."}
+    success = {200: "The decision in its current state."}
     refusals = (409,)
 
     def post(self, request: Request, slug: str, decision_id: int) -> Response:
@@ -403,6 +412,6 @@ Decisions = at_one_address(get=ListDecisions, post=DecideSentence)
 
 
 def read_decision(pk: int) -> dict[str, Any]:
-    """A decision as it is stored now."""
+    """A decision in its current state."""
     found: dict[str, Any] = Decision.objects.values(*list_columns(DecisionOutput)).get(pk=pk)
     return found

@@ -39,7 +39,7 @@ class InvalidParameters(exceptions.APIException):
 
 
 class PlainHttp(exceptions.APIException):
-    """The request came over http to a site with https, and its token with it."""
+    """The request, and its token with it, came over http to a site with https."""
 
     status_code = 403
     default_code = "https_required"
@@ -50,7 +50,7 @@ class PlainHttp(exceptions.APIException):
 
 
 class Conflict(exceptions.APIException):
-    """What is stored does not fit what was sent."""
+    """The request conflicts with what is stored."""
 
     status_code = 409
     default_code = "conflict"
@@ -77,7 +77,7 @@ class TooLarge(exceptions.APIException):
 
 
 class Refusal(NamedTuple):
-    """An error as the response reports it; ``fields`` has messages for each invalid field or parameter."""
+    """An error as it is reported in the response; ``fields`` has messages for each invalid field or parameter."""
 
     status: int
     code: str
@@ -140,7 +140,7 @@ def explain(exception: Exception) -> Refusal | None:
         case Refused():
             return Refusal(exception.status, "conflict", str(exception))
         case Http404():
-            return Refusal(404, "not_found", str(exception) or "There is nothing at this address.")
+            return Refusal(404, "not_found", str(exception) or "Nothing was found at this address.")
         case PermissionDenied():
             return Refusal(403, "permission_denied", str(exception) or "You may not do this.")
         case RequestDataTooBig():
@@ -181,7 +181,7 @@ def _explain_api_exception(exception: exceptions.APIException) -> Refusal:
 
 
 def _explain_fields(status: int, code: str, start: str, detail: object) -> Refusal:
-    """The messages of a serializer by field; messages about no single field come first."""
+    """The messages of a serializer by field; messages that concern no single field come first."""
     if not isinstance(detail, Mapping):
         return Refusal(status, code, " ".join(_list_sentences(detail)))
     fields = {_cut(str(name)): _list_sentences(sentences) for name, sentences in detail.items()}
@@ -211,7 +211,7 @@ def _find_headers(exception: Exception) -> dict[str, str]:
 
 
 def write_error(refusal: Refusal) -> dict[str, object]:
-    """A refusal in the one form."""
+    """A refusal in the form of every error."""
     fields = refusal.fields and {
         _make_writable(name): [_make_writable(sentence) for sentence in sentences]
         for name, sentences in refusal.fields.items()

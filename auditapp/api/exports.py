@@ -1,4 +1,4 @@
-"""Exports: what a study hands out, as files."""
+"""Exports: the files that people can take from a study."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ SENT_AS = sorted({kind for format, kind in CONTENT_TYPES.items() if format != "t
 
 
 class ListExports(StudyView):
-    """The exports that you may take from this study."""
+    """The exports that you may make from this study."""
 
     class Output(RecordOutput):
         """What can be exported."""
 
         class Column(RecordOutput):
-            """A column of its table."""
+            """A column of the export's table."""
 
             class Meta:
                 ref_name = "ExportColumn"
@@ -49,7 +49,7 @@ class ListExports(StudyView):
         formats = serializers.ListField(
             child=serializers.CharField(), help_text="The formats in which it is available."
         )
-        columns = Column(many=True, help_text="The columns of its table, in order; none if it has no table.")
+        columns = Column(many=True, help_text="The columns of the table, in order; none if the export has no table.")
 
         class Meta:
             ref_name = "Export"
@@ -64,10 +64,10 @@ class ListExports(StudyView):
 
 
 class JobOutput(RowOutput):
-    """A file that a worker writes."""
+    """A file that is written by a worker."""
 
     name = serializers.CharField(source="options.name", help_text="What is exported.")
-    has_file = serializers.BooleanField(help_text="Whether the file can be taken now.")
+    has_file = serializers.BooleanField(help_text="Whether the file can be downloaded now.")
 
     class Meta:
         ref_name = "ExportFile"
@@ -78,13 +78,14 @@ class JobOutput(RowOutput):
 
 @sends_files
 class WriteExport(StudyView):
-    """Export something: the file itself, or, where writing takes long, 202 and the number under which a worker writes it.
+    """Export something.
 
-    Each file is recorded. Its SHA-256 is in the header X-Content-SHA256.
+    The response is the file itself; if writing it takes long, it is 202 with a number under which a worker writes the file. Each
+    export is recorded. The file's SHA-256 is in the header X-Content-SHA256.
     """
 
     class Input(Body):
-        """What the file is to be."""
+        """What to export, and how."""
 
         format = Words(help_text="One of the formats of the export.")
         rows = Choice(
@@ -93,11 +94,11 @@ class WriteExport(StudyView):
             help_text="own: only your rows; all: all rows that you may see, which for coders are their own.",
         )
         with_left_out = TrueOrFalse(
-            default=False, help_text="true: also archived and excluded interviews, with their rows."
+            default=False, help_text="true: archived and excluded interviews are included, with their rows."
         )
-        kind = Choice(["", *Kind.values], default="", help_text="Only interviews of this kind; empty: of any.")
+        kind = Choice(["", *Kind.values], default="", help_text="Only interviews of this kind; empty: all kinds.")
         run = Words(
-            default="", allow_blank=True, help_text="Only interviews of such a run: a fact of it, such as task=files."
+            default="", allow_blank=True, help_text="Only interviews from runs with this fact, such as task=files."
         )
         exact = TrueOrFalse(
             default=False,
@@ -152,7 +153,7 @@ class WriteExport(StudyView):
 
 
 class ReadExportFile(StudyView):
-    """How far a worker is with a file of yours."""
+    """How far the worker is with one of your files."""
 
     Output = JobOutput
 
@@ -162,7 +163,7 @@ class ReadExportFile(StudyView):
 
 @sends_files
 class TakeExportFile(StudyView):
-    """Take a file of yours that a worker has written. It is recorded, as every export is."""
+    """Download one of your files that a worker has written. This is recorded, like every export."""
 
     Output = JobOutput
     scope = TokenScope.READ
@@ -186,7 +187,7 @@ class TakeExportFile(StudyView):
 
 
 def find_job(view: StudyView, export_id: int) -> ImportJob:
-    """A file that the person asked for, if she may still have it. Raises ``Http404`` or ``PermissionDenied``."""
+    """A file that the person asked for, if she is still allowed to have it. Raises ``Http404`` or ``PermissionDenied``."""
     jobs = ImportJob.objects.filter(study=view.study, kind=EXPORT.name, asked_by=view.person)
     job = jobs.select_related("study").filter(pk=export_id).first()
     if job is None:
@@ -197,7 +198,8 @@ def find_job(view: StudyView, export_id: int) -> ImportJob:
 
 
 def _refuse_hidden(hidden: int) -> None:
-    """Who codes unblinds herself on a page, where it is asked and explained, and never by a program."""
+    """A person who codes unblinds herself only on a page, which explains it and asks for confirmation, and never through a
+    program."""
     if hidden:
         raise Conflict(
             f"This file would show you others' labels in {hidden:,} interview{'' if hidden == 1 else 's'} that you have not "

@@ -1,6 +1,6 @@
 """Input: fields that accept exactly one type, and bodies and parameters that accept only known names.
 
-What is stored in a field of a model takes its limits, its choices and what is said of it from there: ``RowBody``.
+A value that is stored in a model field takes its limits, choices and description from that field: ``RowBody``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MAX_LINES = 10_000
 MAX_UNKNOWN = 10
 MAX_FILE_NAME = 200
 # What keys and reasons that are sent are for; what they are once they are stored is said in answers.
-SENT = {"idempotency_key": "A UUID that you generate. Sent again, it stores nothing twice."}
+SENT = {"idempotency_key": "A UUID that you generate. If you send it again, nothing is stored twice."}
 
 
 class StrictJsonParser(BaseParser):
@@ -58,7 +58,7 @@ class FileParser(StrictJsonParser):
 
 
 class LinesParser(BaseParser):
-    """Lines of JSON, as bytes: each is read when it is its turn. Empty ones are kept, so that numbers of lines are right."""
+    """Lines of JSON, as bytes; each is parsed only when it is reached. Empty lines are kept, so that line numbers are right."""
 
     media_type = "application/x-ndjson"
 
@@ -79,7 +79,7 @@ def _read_body(stream: IO[bytes], limit: int) -> bytes:
 
 
 def read_json(data: bytes, what: str) -> Any:
-    """What JSON in UTF-8 says; ``what`` begins the sentence of a refusal. Raises ``ParseError``."""
+    """The value of JSON in UTF-8; ``what`` begins the sentence of a refusal. Raises ``ParseError``."""
     try:
         return read_value(data, what)
     except ReadError as error:
@@ -88,7 +88,7 @@ def read_json(data: bytes, what: str) -> Any:
 
 
 class WholeNumber(serializers.IntegerField):
-    """A JSON number without a fraction; a string that looks like one is refused."""
+    """A JSON number without a fraction; a string that looks like a number is refused."""
 
     def to_internal_value(self, data: object) -> int:
         if isinstance(data, bool) or not isinstance(data, int):
@@ -107,7 +107,8 @@ class Numeral(serializers.IntegerField):
 
 
 class Words(serializers.CharField):
-    """A JSON string; numbers are refused. Its limit applies to what was sent, blanks at its ends included, as the schema says."""
+    """A JSON string; numbers are refused. Its limit applies to the text as it was sent, including spaces at its ends, as the
+    schema says."""
 
     def run_validation(self, data: Any = empty) -> Any:
         # Before what is blank is taken as empty.
@@ -130,7 +131,7 @@ class Choice(serializers.ChoiceField):
 
 
 class TrueOrFalse(serializers.BooleanField):
-    """A JSON true or false; numbers and words for them are refused."""
+    """A JSON true or false; numbers and strings that stand for them are refused."""
 
     def to_internal_value(self, data: object) -> bool:
         if not isinstance(data, bool):
@@ -150,7 +151,7 @@ class Dollars(serializers.DecimalField):
             self.fail("invalid")
         amount = super().to_internal_value(repr(data))
         if amount <= 0:
-            raise serializers.ValidationError(["An amount is more than 0. Leave it out for none."])
+            raise serializers.ValidationError(["An amount must be more than 0. For no amount, leave it out."])
         return amount
 
 
@@ -164,7 +165,8 @@ class Uuid(serializers.UUIDField):
 
 
 class Moment(serializers.DateTimeField):
-    """A time with its zone, in an address; in UTC, for PostgreSQL refuses offsets of sixteen hours and more."""
+    """A time with its time zone, in an address. It is converted to UTC, because PostgreSQL refuses offsets of sixteen hours or
+    more."""
 
     def to_internal_value(self, value: object) -> datetime:
         try:
@@ -173,7 +175,7 @@ class Moment(serializers.DateTimeField):
                 return moment.astimezone(UTC)
         except (ValueError, OverflowError):
             pass
-        raise serializers.ValidationError(["Write a time with its zone, such as 2026-11-24T10:00:00Z."])
+        raise serializers.ValidationError(["Write a time with its time zone, such as 2026-11-24T10:00:00Z."])
 
 
 class _Named(serializers.Serializer[Any]):
@@ -197,11 +199,12 @@ class Body(_Named):
 
 
 class RowBody(Described, Body):
-    """A body with fields of a model: with their limits and choices, and with what is said of them there.
+    """A body with fields of a model, which takes their limits, choices and descriptions from the model.
 
-    ``Meta(RowBody.Meta)`` has ``model``, ``fields`` and ``paths`` as ``RowOutput``; the meaning in a pair is that of what is sent.
-    What the model may do without need not be sent, and is then what it is there. ``needed`` are those that this body needs all
-    the same, and ``optional`` those that it may leave out though the model needs them: they are then not among what was sent.
+    ``Meta(RowBody.Meta)`` has ``model``, ``fields`` and ``paths`` as ``RowOutput``; the meaning in a pair describes the value
+    that is sent. A field that the model does not require need not be sent, and then gets the model's default. ``needed`` are
+    fields that this body requires all the same. ``optional`` are fields that it may leave out although the model requires them;
+    they are then missing from the validated data.
     """
 
     class Meta:
@@ -228,9 +231,9 @@ class RowBody(Described, Body):
 
 
 def make_input(field: models.Field[Any, Any], **options: Any) -> serializers.Field[Any, Any, Any, Any]:
-    """The field of a body for that of a model: a text, a number, true or false, a UUID or one of its choices.
+    """The field of a body for a field of a model: a text, a number, true or false, a UUID or one of its choices.
 
-    A row that it leads to is sent by its number. ``options`` are those of the field of the body.
+    A related row is sent by its number. ``options`` are options of the body's field.
     """
     if field.is_relation:
         return WholeNumber(min_value=1, max_value=MAX_ID, **options)

@@ -23,9 +23,7 @@ from transcripts.formats.interviews.threads import find_stage
 # Named for the schema, which tells fields that are named alike apart.
 TURN_ROLES = Turn.Role.choices
 MAX_FACT = 500
-CLOSED = (
-    "Whether it is reasoning of a model that is closed to you, because you may code and have not opened it at the desk."
-)
+CLOSED = "Whether it is a model's reasoning that is hidden from you, because you may code and have not opened it at the desk."
 STAGES = [("front", "Said"), ("back", "Reasoning"), ("tool", "Calls and results of tools")]
 # Told of each row after it was read.
 DERIVED = ("closed", "stage")
@@ -36,11 +34,11 @@ class ListInterviews(StudyView):
     """The interviews of a study, in the order of import."""
 
     class Output(RowOutput):
-        """An interview in brief."""
+        """A short description of an interview."""
 
         relation = serializers.ChoiceField(
             [("", "None"), *Relation.choices],
-            help_text="How it continues from a turn of another interview; empty: it does not.",
+            help_text="How it continues from a turn of another interview; empty if it does not.",
         )
 
         class Meta:
@@ -61,9 +59,11 @@ class ListInterviews(StudyView):
     class Query(PageParameters):
         """Which interviews to return."""
 
-        kind = Choice(ThreadKind.values, required=False, help_text="Only of this kind.")
+        kind = Choice(ThreadKind.values, required=False, help_text="Only interviews of this kind.")
         masked = Choice(
-            ["true", "false"], required=False, help_text="true: only those that are masked now; false: only the others."
+            ["true", "false"],
+            required=False,
+            help_text="true: only interviews that are masked now; false: only the others.",
         )
         file_sha256 = serializers.CharField(
             required=False, max_length=64, help_text="SHA-256 of a file: only interviews imported from it."
@@ -77,7 +77,7 @@ class ListInterviews(StudyView):
         def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
             facts = {
                 key: serializers.CharField(
-                    required=False, max_length=MAX_FACT, help_text=f"{label} of a run: only interviews of such a run."
+                    required=False, max_length=MAX_FACT, help_text=f"{label} of a run: only interviews from such runs."
                 )
                 for key, label in RUN_FACTS.items()
             }
@@ -102,7 +102,7 @@ class ListInterviews(StudyView):
 
 
 class ReadInterview(StudyView):
-    """One interview with everything known about its origin. Read its text as sentences."""
+    """One interview with everything that is known about its origin. Its text is read as sentences."""
 
     class Output(ListInterviews.Output):
         """An interview in full; an empty text means unknown."""
@@ -155,10 +155,10 @@ class ListSentences(StudyView):
 
 
 class ListTurns(StudyView):
-    """The turns of an interview, in order, with the traffic of tools and with reasoning. The text is exact."""
+    """The turns of an interview, in order, including tool calls, their results, and reasoning. The text is exact."""
 
     class Output(RowOutput):
-        """A turn: what one side said at one point."""
+        """A turn: what one side said at one time."""
 
         stage = serializers.ChoiceField(
             STAGES, allow_null=True, help_text="Where it took place: front, back or tool; null for other speakers."
@@ -180,7 +180,7 @@ class ListTurns(StudyView):
 
 
 class ListStudySentences(StudyView):
-    """Every sentence of a study, by id: to read a whole study, follow ``next``. Coded or not, as it is segmented now."""
+    """Every current sentence of a study, coded or not, ordered by id. To read a whole study, follow ``next``."""
 
     class Output(ListSentences.Output):
         """A sentence and the interview that it is in."""
@@ -200,8 +200,8 @@ class ListStudySentences(StudyView):
 
 
 def answer_texts(view: StudyView, rows: QuerySet[Any], *, turn: str) -> Response:
-    """A page of turns or sentences, without the words of reasoning that is closed to the person. ``turn`` is the column of
-    the turn."""
+    """A page of turns or sentences, without the text of reasoning that is hidden from the person. ``turn`` is the column of the
+    turn."""
     operation = view.find_operation(view.request.method)
     columns = [column for column in list_columns(operation.Output) if column not in DERIVED]
     pages = (operation.pagination_class or Pages)()

@@ -1,4 +1,4 @@
-"""Launches of batches, and their review, with the actions, checks and options of the pages."""
+"""Launches of batches and their reviews, with the same actions, checks and options as the pages."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ MAX_NAMED = 10
 
 
 class OptionsInput(Body):
-    """The part of a launch that does not depend on what is asked."""
+    """The part of a launch that does not depend on the questions asked."""
 
     name = Words(
         allow_blank=True,
         default="",
         max_length=MAX_NAME_LENGTH,
-        help_text="The name of the batch; if not sent, it is named after what it asks.",
+        help_text="The name of the batch; if not sent, the batch is named after what it asks.",
     )
     route = Choice(Batch.Route.choices, default=Batch.Route.LIVE, help_text="How its calls are sent.")
     concurrency = WholeNumber(
@@ -56,7 +56,7 @@ class OptionsInput(Body):
         max_value=MAX_PILOT,
         default=None,
         allow_null=True,
-        help_text="Calls of each model and task that are sent first; then the batch waits for approval. 0: no pilot. Unless "
+        help_text="How many calls of each model and task are sent first; then the batch waits for approval. 0: no pilot. If not "
         f"sent, one call in {PILOT_SHARE} of all, at least one and at most {DEFAULT_PILOT} of each.",
     )
     cap = Dollars(
@@ -74,7 +74,7 @@ class OptionsInput(Body):
         default=False, help_text="Whether an earlier answer to exactly the same request is reused."
     )
     idempotency_key = Uuid(
-        help_text="A UUID that you generate. Sent again with the same launch, it launches nothing twice."
+        help_text="A UUID that you generate. If you send it again with the same launch, nothing is launched twice."
     )
 
     def validate_name(self, name: str) -> str:
@@ -82,7 +82,7 @@ class OptionsInput(Body):
 
 
 def read_options(given: dict[str, Any]) -> LaunchOptions:
-    """The options of a launch, as pages and commands pass them on."""
+    """The options of a launch, in the form in which pages and commands pass them on."""
     return LaunchOptions(
         name=given["name"],
         repeats=given.get("repeats", 1),
@@ -101,46 +101,48 @@ class PreannotationInput(OptionsInput):
 
     annotator = Words(
         max_length=MAX_LABEL,
-        help_text="The label of a model; or an annotator of the study, as its name and number, whose settings hold unless sent.",
+        help_text="The label of a model; or an annotator of the study, by its name and number, whose settings apply unless "
+        "others are sent.",
     )
     interviews = serializers.ListField(
         child=WholeNumber(min_value=1, max_value=MAX_ID),
         allow_empty=False,
         allow_null=True,
         default=None,
-        help_text="Numbers of the interviews; all with consent, unless sent.",
+        help_text="Numbers of the interviews; if not sent, all interviews with consent.",
     )
     families = serializers.ListField(
         child=Words(max_length=100),
         allow_empty=False,
         allow_null=True,
         default=None,
-        help_text="Ids of code families, coded by sentence or by turn; all that are coded by sentence, unless sent.",
+        help_text="Ids of code families that are coded by sentence or by turn; if not sent, all that are coded by sentence.",
     )
     limit = WholeNumber(
         min_value=1,
         max_value=MAX_ID,
         allow_null=True,
         default=None,
-        help_text="Annotate only this many turns, from the beginning.",
+        help_text="Annotate only this number of turns, from the beginning.",
     )
     mode = Choice(
         Annotator.Mode.choices,
         allow_null=True,
         default=None,
-        help_text="One call per turn and family, or per turn and code.",
+        help_text="Whether there is one call per turn and family, or per turn and code.",
     )
     reads_latent = TrueOrFalse(allow_null=True, default=None, help_text="Whether latent meaning is annotated too.")
     latent_reason = Words(
         allow_blank=True,
         default="",
         max_length=MAX_REASON,
-        help_text="Why latent meaning is annotated too; required with it, and kept in the history.",
+        help_text="Why latent meaning is annotated too; required if it is, and kept in the history.",
     )
     answer_schema = TrueOrFalse(
         allow_null=True,
         default=None,
-        help_text="Whether answers must follow a JSON schema; if not sent, they must if a probe found that the server honours one.",
+        help_text="Whether answers must follow a JSON schema; if not sent, they must whenever a probe has found that the server "
+        "honours one.",
     )
 
     class Meta:
@@ -176,17 +178,17 @@ class SobInput(OptionsInput):
         help_text="Use only this many texts, spread evenly over the dataset.",
     )
     repeats = WholeNumber(
-        min_value=1, max_value=MAX_REPEATS, default=1, help_text="How often each model gets each text under each task."
+        min_value=1, max_value=MAX_REPEATS, default=1, help_text="How often each model gets each text for each task."
     )
     families = serializers.DictField(
         child=Words(max_length=100),
         default=dict,
-        help_text="The family of a model by its label, where variants of one model have ids of their own.",
+        help_text="The family of each model, by label; needed if variants of one model have different ids.",
     )
     confirms_terms = TrueOrFalse(
         default=False,
-        help_text="true: you know that the instrument tells the model not to refuse, and have read the terms of the providers "
-        "that the texts go to. Asked once per study.",
+        help_text="true: you know that the instrument tells the model not to refuse, and you have read the terms of the "
+        "providers to which the texts are sent. Required once per study.",
     )
 
     class Meta:
@@ -194,14 +196,14 @@ class SobInput(OptionsInput):
 
 
 class AskedView(StudyView):
-    """What launches and their reviews share: what a body asks for."""
+    """What launches and their reviews share: reading what a body asks for."""
 
     scope = Scope.LAUNCH
     permission = Permission.RUN_BATCHES
     refusals = (409,)
 
     def plan(self, given: dict[str, Any]) -> LaunchPlan:
-        """What would be asked, with what its review says; writes nothing. Raises what ``launch`` raises."""
+        """What would be asked, and what the review says about it. Writes nothing. Raises what ``launch`` raises."""
         raise NotImplementedError
 
     def launch(self, given: dict[str, Any]) -> Batch:
@@ -290,7 +292,7 @@ class LaunchView(AskedView, BatchView):
 
     success: ClassVar[Mapping[int, str]] = {
         201: "The batch that was launched.",
-        200: "The batch that this key had already launched.",
+        200: "The batch that was already launched with this key.",
     }
 
     def post(self, request: Request, slug: str) -> Response:
@@ -301,41 +303,44 @@ class LaunchView(AskedView, BatchView):
 
 
 class LaunchPreannotation(OfPreannotation, LaunchView):
-    """Have interviews annotated by a model. Those without consent are left out if the model is not of this site.
+    """Have interviews annotated by a model. If the model does not run on this site, interviews without consent are left out.
 
-    The same request sent again launches nothing more and answers 200 with the batch.
+    Sending the same request again launches nothing more and returns 200 with the batch.
     """
 
     Input = PreannotationInput
 
 
 class LaunchSob(OfSob, LaunchView):
-    """Ask models about the texts of a dataset, under one or more tasks.
+    """Ask models about the texts of a dataset, with one or more tasks.
 
-    The same request sent again launches nothing more and answers 200 with the batch.
+    Sending the same request again launches nothing more and returns 200 with the batch.
     """
 
     Input = SobInput
 
 
 class CostOutput(serializers.Serializer[Any]):
-    """How many calls a review says would be sent, and what they can cost. Amounts are US dollars; null: a price is not known."""
+    """How many calls would be sent according to a review, and what they can cost. Amounts are in US dollars; null: a price is not
+    known."""
 
     calls = serializers.IntegerField(source="cells", help_text="Calls in total.")
     pilot_calls = serializers.IntegerField(
-        source="pilot_cells", help_text="How many of them would be sent first, as a pilot."
+        source="pilot_cells", help_text="How many of these would be sent first, as a pilot."
     )
-    tokens_in = serializers.IntegerField(help_text="The most tokens that would be sent: one per byte.")
-    tokens_out = serializers.IntegerField(help_text="The most tokens of all answers: the longest that are allowed.")
+    tokens_in = serializers.IntegerField(help_text="The most tokens that would be sent, counting one per byte.")
+    tokens_out = serializers.IntegerField(
+        help_text="The most tokens that all answers can have, if each is as long as allowed."
+    )
     highest = InDollars(
         source="highest_nano",
         allow_null=True,
-        help_text="The most that they can cost, without answers that are lost and asked for again.",
+        help_text="The most that they can cost, not counting answers that are lost and asked for again.",
     )
     likely = InDollars(
         source="likely_nano",
         allow_null=True,
-        help_text="What they will probably cost, with answers of usual length; null: their length is not known.",
+        help_text="What they will probably cost, with answers of the usual length; null: that length is not known.",
     )
     pilot_highest = InDollars(source="pilot_nano", allow_null=True, help_text="The most that the pilot can cost.")
 
@@ -361,37 +366,38 @@ class EstimateView(AskedView):
     """Reviews what a body asks for."""
 
     class Output(CostOutput):
-        """What a launch would send, and the most that it can cost. Amounts are US dollars; null: a price is not known."""
+        """What a launch would send, and the most that it can cost. Amounts are in US dollars; null: a price is not known."""
 
-        title = serializers.CharField(help_text="The name that the batch would get, unless named.")
+        title = serializers.CharField(help_text="The name that the batch gets if none is given.")
         inputs = serializers.IntegerField(help_text="How many turns, texts or questions would be asked.")
         interviews = serializers.IntegerField(
-            allow_null=True, help_text="How many interviews these are of; null: of none."
+            allow_null=True, help_text="How many interviews these are from; null: they are not from interviews."
         )
         left_out = serializers.IntegerField(
             allow_null=True,
-            help_text="How many interviews would be left out for want of consent; null: none is asked for.",
+            help_text="How many interviews would be left out because consent is missing; null: the batch is not about "
+            "interviews.",
         )
         cap = serializers.FloatField(allow_null=True, help_text="The cap that was sent; null: none.")
         arms = serializers.ListField(child=ReviewedArm(), help_text="The models and tasks.")
         accounts = serializers.ListField(
-            child=serializers.CharField(), help_text="Names of the accounts that are asked."
+            child=serializers.CharField(), help_text="Names of the accounts that would be used."
         )
         grants = serializers.ListField(
             child=ListGrants.Output(),
-            help_text="The grants that the cap would be committed to, with what is left; none if you need no grant.",
+            help_text="The grants to which the cap would be charged, with what is left of them; none if you need no grant.",
         )
         fake = serializers.BooleanField(
             source="has_fake", help_text="Whether answers of a model in it are invented by this program."
         )
         warnings = serializers.ListField(
-            child=serializers.CharField(), help_text="What to consider first, in sentences."
+            child=serializers.CharField(), help_text="What to consider before the launch, in sentences."
         )
 
         class Meta:
             ref_name = "LaunchEstimate"
 
-    success: ClassVar[Mapping[int, str]] = {200: "What it would send and cost. Nothing was stored."}
+    success: ClassVar[Mapping[int, str]] = {200: "What the launch would send and cost. Nothing was stored."}
 
     def post(self, request: Request, slug: str) -> Response:
         given = self.read_body()
@@ -417,9 +423,9 @@ class EstimateView(AskedView):
 
 
 class EstimatePreannotation(OfPreannotation, EstimateView):
-    """What a launch of a pre-annotation would send and cost at most, as its page shows it. Stores nothing.
+    """What a launch of a pre-annotation would send, and the most it would cost, as the review page shows it. Stores nothing.
 
-    It takes the same body, and refuses what the launch would refuse.
+    It takes the same body as the launch, and refuses whatever the launch would refuse.
     """
 
     class Input(PreannotationInput):
@@ -432,9 +438,10 @@ class EstimatePreannotation(OfPreannotation, EstimateView):
 
 
 class EstimateSob(OfSob, EstimateView):
-    """What a launch of a sob batch would send and cost at most, as its page shows it. Stores nothing.
+    """What a launch of a sob batch would send, and the most it would cost, as the review page shows it. Stores nothing.
 
-    It takes the same body, and refuses what the launch would refuse, except for terms that nobody has confirmed.
+    It takes the same body as the launch, and refuses whatever the launch would refuse, except that the terms need not be
+    confirmed.
     """
 
     class Input(SobInput):
@@ -456,7 +463,7 @@ def _read_annotator(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def find_variant(label: str) -> ModelVariant:
-    """The model with this label, for the field ``models`` of a body. Raises ``ValidationError``, which lists those there are."""
+    """The model with this label, for the field ``models`` of a body. Raises ``ValidationError``, which lists all models."""
     variant = ModelVariant.objects.select_related("account").filter(label=label).first()
     if variant is None:
         labels = ", ".join(ModelVariant.objects.order_by("label").values_list("label", flat=True)) or "none"

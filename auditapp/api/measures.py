@@ -1,4 +1,5 @@
-"""Agreement of coders, and the accuracy of annotators beside them: the figures of the pages, hidden where those hide them."""
+"""Agreement between coders, and the accuracy of annotators compared with people: the figures of the pages, hidden from the same
+people."""
 
 from __future__ import annotations
 
@@ -40,27 +41,27 @@ IS_REFLEXIVE = (
     "This family is coded by reflexive thematic analysis, which reports no coefficients. An owner can have them computed once "
     "on its page, with a reason."
 )
-IS_HIDDEN = "All these labels are hidden from you. Unblind the interviews on a page of the study first."
+IS_HIDDEN = "All of these labels are hidden from you. Unblind the interviews on a page of the study first."
 NO_CODEBOOK = "No codebook is published in this study yet."
 MEANINGS = {
     "prevalence": "Share of decisions that apply the code.",
-    "prevalence_index": "How far apart the shares of yes and no are.",
+    "prevalence_index": "The difference between the shares of yes and no.",
     "raw": "Share of units on which coders agree.",
-    "positive_agreement": "Agreement on units to which a coder applied the code.",
-    "kappa": "Cohen's kappa; of more than two coders, null.",
-    "mean_pairwise_kappa": "Mean of Cohen's kappa over the pairs of coders.",
+    "positive_agreement": "Agreement on the units to which a coder applied the code.",
+    "kappa": "Cohen's kappa; null for more than two coders.",
+    "mean_pairwise_kappa": "Mean of Cohen's kappa over all pairs of coders.",
     "pabak": "Kappa adjusted for prevalence and bias.",
     "ac1": "Gwet's AC1.",
     "fleiss": "Fleiss' kappa.",
     "alpha": "Krippendorff's alpha.",
 }
 OF_CELLS = {
-    "both": "Units to which both coders applied it; of more than two, null.",
+    "both": "Units to which both coders applied it; null for more than two coders.",
     "only_a": "Units to which only the first applied it.",
     "only_b": "Units to which only the second applied it.",
     "neither": "Units to which neither applied it.",
 }
-OF_MARK = "few: fewer than 10 turns, no verdict; rough: fewer than 20; null: enough."
+OF_MARK = "few: fewer than 10 turns, so there is no verdict; rough: fewer than 20; null: enough."
 # What a reader should know about the figures of a code, by the row's own names.
 CAUTIONS = {"is_nearly_always": "applied nearly always"}
 
@@ -82,14 +83,14 @@ ANNOTATOR_MODES = Annotator.Mode.choices
 
 
 class FiguresOutput(serializers.Serializer[Any]):
-    """What the figures of all coders on a code, and of two, share."""
+    """What the figures for a code share, whether of all coders or of two."""
 
     names: Iterable[str] = PAIR_FIGURES
 
-    n_units = serializers.IntegerField(help_text="Units that two or more of them decided: the denominator.")
+    n_units = serializers.IntegerField(help_text="Units that two or more of them decided, which is the denominator.")
     kappa_se = _figure("Standard error of kappa, by formula.")
-    kappa_ci95 = _interval("The 95 % interval of kappa by that formula; null: none.")
-    reasons = _words("Why a figure is not defined, by its name.")
+    kappa_ci95 = _interval("The 95 % interval of kappa by the same formula; null: none.")
+    reasons = _words("Why a figure is not defined, by the name of the figure.")
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         counted = {name: serializers.IntegerField(allow_null=True, help_text=OF_CELLS[name]) for name in CELLS}
@@ -101,7 +102,7 @@ class PairOutput(FiguresOutput):
 
     a = serializers.CharField(help_text="The first coder.")
     b = serializers.CharField(help_text="The second coder.")
-    clusters = serializers.IntegerField(help_text="Turns in which both decided.")
+    clusters = serializers.IntegerField(help_text="Turns in which both decided a unit.")
     mark = serializers.ChoiceField(list(Mark), allow_null=True, help_text=OF_MARK)
 
     class Meta:
@@ -115,21 +116,26 @@ class CodeOutput(FiguresOutput):
 
     code = serializers.CharField(help_text="Id of the code.")
     name = serializers.CharField(help_text="Its name.")
-    uses = serializers.IntegerField(help_text="How often it was applied to units that two or more decided.")
-    turns = serializers.IntegerField(help_text="Number of turns in which a coder applied it, which a verdict counts.")
+    uses = serializers.IntegerField(help_text="How often it was applied to units that two or more coders decided.")
+    turns = serializers.IntegerField(
+        help_text="Number of turns in which a coder applied it, on which the verdict is based."
+    )
     mark = serializers.ChoiceField(list(Mark), allow_null=True, help_text=OF_MARK)
     cautions = serializers.ListField(child=serializers.CharField(), help_text="Whether it was applied nearly always.")
-    fleiss_raters = serializers.IntegerField(allow_null=True, help_text="How many coders Fleiss' kappa is for.")
-    fleiss_units = serializers.IntegerField(help_text="Number of units decided by exactly this many of them.")
+    fleiss_raters = serializers.IntegerField(
+        allow_null=True, help_text="The number of coders per unit for which Fleiss' kappa is computed."
+    )
+    fleiss_units = serializers.IntegerField(help_text="Number of units decided by exactly this number of coders.")
     intervals = serializers.DictField(
         child=serializers.ListField(child=serializers.FloatField()),
-        help_text="The 95 % interval over resampled turns, by the figure's name.",
+        help_text="The 95 % interval over resampled turns, by the name of the figure.",
     )
-    no_interval = _words("Why a defined figure has no interval, by its name.")
+    no_interval = _words("Why a defined figure has no interval, by the name of the figure.")
     pairs_averaged = serializers.DictField(
-        child=serializers.IntegerField(), help_text="Of a mean over pairs of coders, how many pairs define it."
+        child=serializers.IntegerField(),
+        help_text="For a mean over pairs of coders: for how many pairs the figure is defined.",
     )
-    pairs = serializers.ListField(child=PairOutput(), help_text="The same of each pair of coders.")
+    pairs = serializers.ListField(child=PairOutput(), help_text="The same for each pair of coders.")
 
     class Meta:
         ref_name = "CodeAgreement"
@@ -144,74 +150,78 @@ class MeasureView(StudyView):
 class ReadAgreement(MeasureView):
     """How often coders apply the same codes of a family, measured on blind labels, as its page shows it.
 
-    There are no figures of a family that is coded by reflexive thematic analysis. If you code, they cover the
-    interviews that you have unblinded.
+    There are no figures for a family that is coded by reflexive thematic analysis. If you code, the figures cover the interviews
+    that you have unblinded.
     """
 
     class Query(Parameters):
-        """Which readings are compared."""
+        """Which labels are compared."""
 
         family = serializers.CharField(
             required=False,
             max_length=100,
-            help_text="Id of the code family; the first whose method measures it, unless sent.",
+            help_text="Id of the code family; if not sent, the first family whose method allows agreement to be measured.",
         )
-        round = Numeral(required=False, min_value=1, help_text="Number of a round: only its interviews and coders.")
+        round = Numeral(
+            required=False, min_value=1, help_text="Number of a round: only its interviews and coders are included."
+        )
         model = serializers.CharField(
             required=False,
             max_length=200,
             help_text=(
-                "Label of a model: only interviews with it; - for those not known, * for all models together. Unless sent, the "
-                "model with most units that two or more decided."
+                "Label of a model: only interviews with it; - for unknown models, * for all models together. If not sent, the "
+                "model with the most units that two or more coders decided."
             ),
         )
         coders = serializers.CharField(
-            required=False, max_length=2_000, help_text="Names of coders, with commas between; all, unless sent."
+            required=False, max_length=2_000, help_text="Names of coders, separated by commas; if not sent, all."
         )
         first_version = Numeral(required=False, min_value=1, help_text="Only labels since this codebook version.")
         last_version = Numeral(required=False, min_value=1, help_text="Only labels up to this codebook version.")
         seed = Numeral(
-            required=False, min_value=0, max_value=MAX_SEED, help_text="Seed of the resamples; 1, unless sent."
+            required=False, min_value=0, max_value=MAX_SEED, help_text="Seed of the resamples; if not sent, 1."
         )
 
     class Output(serializers.Serializer[Any]):
-        """Agreement on a family. What is not shown is null."""
+        """Agreement on a family. Figures that are not shown are null."""
 
         family = serializers.CharField(help_text="Id of the family.")
         name = serializers.CharField(help_text="Its name.")
-        unit = serializers.CharField(help_text="What its codes are applied to: the unit that is compared.")
+        unit = serializers.CharField(help_text="The unit to which its codes are applied, and which is compared.")
         method = serializers.ChoiceField(Method.choices, help_text="The method of the family in this study.")
         blinding = serializers.ChoiceField(Blinding.choices, help_text="Which labels count: always blind ones.")
-        codebook_version = serializers.IntegerField(help_text="Number of the codebook version that has these codes.")
-        not_shown = serializers.CharField(allow_null=True, help_text="Why there are no figures; null: there are.")
+        codebook_version = serializers.IntegerField(
+            help_text="Number of the codebook version to which these codes belong."
+        )
+        not_shown = serializers.CharField(allow_null=True, help_text="Why there are no figures; null if there are.")
         interviews = serializers.IntegerField(
-            allow_null=True, help_text="In how many interviews two or more coders decided."
+            allow_null=True, help_text="The number of interviews in which two or more coders decided."
         )
         hidden_interviews = serializers.IntegerField(
             allow_null=True, help_text="How many of those are left out until you unblind them on a page of the study."
         )
         coders = serializers.ListField(child=serializers.CharField(), allow_null=True, help_text="Who is compared.")
         units = serializers.IntegerField(allow_null=True, help_text="Units that a person decided.")
-        units_shared = serializers.IntegerField(allow_null=True, help_text="Units that two or more decided.")
+        units_shared = serializers.IntegerField(allow_null=True, help_text="Units that two or more people decided.")
         models = serializers.DictField(
             child=serializers.IntegerField(),
             allow_null=True,
-            help_text="The models whose interviews these are of, each with its units; several are pooled.",
+            help_text="The models in these interviews, each with its units; several models are pooled.",
         )
         clusters = serializers.IntegerField(allow_null=True, help_text="Turns that these are in.")
         mark = serializers.ChoiceField(list(Mark), allow_null=True, help_text=OF_MARK)
         seed = serializers.IntegerField(allow_null=True, help_text="Seed of the resamples.")
         resamples = serializers.IntegerField(
-            allow_null=True, help_text="How many times turns were drawn for intervals."
+            allow_null=True, help_text="Number of resamples of turns for the intervals."
         )
         codes = serializers.ListField(child=CodeOutput(), allow_null=True, help_text="The codes, in their order.")
         mean_jaccard = _figure("Mean Jaccard index of the sets of codes.")
-        mean_jaccard_excluding_empty = _figure("The same without units to which neither applied a code.")
+        mean_jaccard_excluding_empty = _figure("The same without units to which neither coder applied a code.")
         exact_match = _figure("Share of units with exactly the same codes.")
         intervals = serializers.DictField(
             child=serializers.ListField(child=serializers.FloatField()),
             allow_null=True,
-            help_text="The 95 % interval of each of those three over resampled turns.",
+            help_text="The 95 % intervals of these three over resampled turns.",
         )
         reasons = serializers.DictField(
             child=serializers.CharField(), allow_null=True, help_text="Why one of them is not defined."
@@ -252,7 +262,7 @@ class ReadAgreement(MeasureView):
         return self.answer(fields | {"codes": rows, "models": visible.models})
 
     def _read_selection(self) -> QueryDict:
-        """The parameters as the page's form takes them."""
+        """The parameters in the form in which the page's form takes them."""
         data = QueryDict(mutable=True)
         for name, value in self.query.items():
             data[name] = str(value)
@@ -269,8 +279,8 @@ class ReadAgreement(MeasureView):
 
 
 class ReadComparedModels(StudyView):
-    """Models compared by their answers to questions that several were asked in the same words, as the page *Models compared* has
-    it: of codings that you may see, in interviews that are not hidden from you."""
+    """A comparison of models by their answers to questions that several models were asked in the same words, as on the page
+    *Models compared*. It covers codings that you may see, in interviews that are not hidden from you."""
 
     class Query(Parameters):
         """What is compared, and whose codings."""
@@ -278,12 +288,13 @@ class ReadComparedModels(StudyView):
         family = serializers.CharField(
             required=False,
             max_length=100,
-            help_text=f"Id of a code family, or {THEMES}; the first family, unless sent.",
+            help_text=f"Id of a code family, or {THEMES}; if not sent, the first family.",
         )
         coder = serializers.CharField(
             required=False,
             max_length=150,
-            help_text="A user name, me, or all (each person's readings with her own); your own if you code, else all, unless sent.",
+            help_text="A user name, me, or all (each person's codings, compared with her own). If not sent: your own if you "
+            "code, else all.",
         )
         blinding = Choice(
             [each.value for each in BlindingChoice],
@@ -292,23 +303,25 @@ class ReadComparedModels(StudyView):
         )
 
     class Output(serializers.Serializer[Any]):
-        """Every two models, by every code or theme that one of them has."""
+        """Every pair of models, by every code or theme that one of them has."""
 
         family = serializers.CharField(help_text=f"Id of the family, or {THEMES}.")
         coder = serializers.CharField(help_text="Whose codings: me, all, or a user name.")
         blinding = serializers.CharField(help_text="blind or any.")
         interviews = serializers.IntegerField(help_text="Interviews with a known model.")
-        left_out = serializers.IntegerField(help_text="Interviews whose model is not known, or which hang on another.")
-        models = serializers.ListField(child=serializers.CharField(), help_text="Their models.")
-        asked = serializers.IntegerField(help_text="Questions that two models or more were asked in the same words.")
-        comparisons = serializers.JSONField(
-            help_text="A row for each pair and code; docs/reference/api.md describes it."
+        left_out = serializers.IntegerField(
+            help_text="Interviews whose model is not known, or that continue another interview."
         )
-        unused = serializers.IntegerField(help_text="Codes or themes that no answer compared has.")
+        models = serializers.ListField(child=serializers.CharField(), help_text="Their models.")
+        asked = serializers.IntegerField(help_text="Questions that two or more models were asked in the same words.")
+        comparisons = serializers.JSONField(
+            help_text="One row for each pair and code; docs/reference/api.md describes it."
+        )
+        unused = serializers.IntegerField(help_text="Codes or themes that none of the compared answers has.")
         why = serializers.CharField(allow_blank=True, help_text="Why there is nothing to compare; may be empty.")
         notes = serializers.ListField(
             child=serializers.CharField(),
-            help_text="Pairs without a common question, and how reflexive codes are to be read.",
+            help_text="Pairs without a common question, and how to read the figures of reflexive codes.",
         )
 
         class Meta:
@@ -332,7 +345,7 @@ class ListAnnotators(MeasureView):
         id = serializers.IntegerField(source="annotator.pk", help_text="Its number on this site.")
         name = serializers.CharField(source="annotator.name", help_text="Its name.")
         number = serializers.IntegerField(
-            source="annotator.number", help_text="Which annotator of that name it is, from 1."
+            source="annotator.number", help_text="Its number among the annotators of this name, from 1."
         )
         kind = serializers.ChoiceField(Annotator.Kind.choices, source="annotator.kind", help_text="What annotates.")
         model = serializers.CharField(
@@ -342,7 +355,7 @@ class ListAnnotators(MeasureView):
             help_text="Label of its model; null: it has none.",
         )
         mode = serializers.ChoiceField(
-            ANNOTATOR_MODES, source="annotator.mode", help_text="What one call of it is about."
+            ANNOTATOR_MODES, source="annotator.mode", help_text="What one of its calls is about."
         )
         reads_latent = serializers.BooleanField(
             source="annotator.reads_latent", help_text="Whether it annotates latent meaning too."
@@ -351,12 +364,13 @@ class ListAnnotators(MeasureView):
             source="annotator.version.number", help_text="Number of the codebook version it was given."
         )
         prompt_version = serializers.CharField(
-            source="annotator.prompt_version", help_text="Version of the wording of its instructions; may be empty."
+            source="annotator.prompt_version",
+            help_text="Version of the wording used for its instructions; may be empty.",
         )
         hash = serializers.CharField(
             source="annotator.hash", help_text="Hash of everything that determines its labels; may be empty."
         )
-        answers = serializers.IntegerField(help_text="How many answers it has given to calls.")
+        answers = serializers.IntegerField(help_text="How many calls it has answered.")
         interviews = serializers.IntegerField(help_text="How many interviews it has annotated without calls.")
         chosen_for = serializers.ListField(
             child=serializers.CharField(), help_text="Ids of the codes it is chosen for in this study."
@@ -387,14 +401,14 @@ class EstimateOutput(serializers.Serializer[Any]):
 
 
 class CalibratedCode(serializers.Serializer[Any]):
-    """An annotator's labels of one code beside people's."""
+    """An annotator's labels for one code, compared with people's."""
 
     code = serializers.CharField(help_text="Id of the code.")
     name = serializers.CharField(help_text="Its name.")
     labels = serializers.IntegerField(help_text="People's blind labels that are compared.")
-    units = serializers.IntegerField(help_text="Sentences they are on.")
+    units = serializers.IntegerField(help_text="Number of sentences with these labels.")
     turns = serializers.IntegerField(help_text="Turns these are in.")
-    coders = serializers.IntegerField(help_text="How many people's they are.")
+    coders = serializers.IntegerField(help_text="How many people gave these labels.")
     tp = serializers.IntegerField(help_text="Labels where the machine and the person applied it.")
     fp = serializers.IntegerField(help_text="Labels where only the machine applied it.")
     fn = serializers.IntegerField(help_text="Labels where only the person applied it.")
@@ -407,13 +421,14 @@ class CalibratedCode(serializers.Serializer[Any]):
     people = serializers.DictField(
         child=EstimateOutput(),
         allow_null=True,
-        help_text="On units that two or more people decided, by name: kappa and positive_agreement among people, machine_kappa and "
-        "machine_positive_agreement of each with the machine; null: there are no such units.",
+        help_text="On units that two or more people decided, by name: kappa and positive_agreement among people, and "
+        "machine_kappa and machine_positive_agreement between each person and the machine; null: there are no such "
+        "units.",
     )
     shared_units = serializers.IntegerField(help_text="How many such units there are.")
-    pairs = serializers.IntegerField(help_text="How many pairs of people.")
+    pairs = serializers.IntegerField(help_text="How many pairs of people there are.")
     set_aside = serializers.DictField(
-        child=serializers.IntegerField(), help_text="Labels that are not compared, by the reason."
+        child=serializers.IntegerField(), help_text="Labels that are not compared, by reason."
     )
     warnings = serializers.ListField(child=serializers.CharField(), help_text="Warnings about the figures.")
 
@@ -422,19 +437,23 @@ class CalibratedCode(serializers.Serializer[Any]):
 
 
 class CalibratedQuestion(serializers.Serializer[Any]):
-    """An annotator's answers to a question of the codes beside people's, on labels that both applied."""
+    """An annotator's answers to a question of the codes, compared with people's, on labels that both applied."""
 
     question = serializers.CharField(help_text="Key of the question, such as status.")
     text = serializers.CharField(help_text="Its words.")
-    choices = serializers.ListField(child=serializers.CharField(), help_text="The answers it offers.")
+    choices = serializers.ListField(child=serializers.CharField(), help_text="The answers that can be chosen.")
     counts = serializers.ListField(
         child=serializers.ListField(child=serializers.IntegerField()),
         help_text="Pairs of answers: the annotator's by row, a person's by column, in the order of choices.",
     )
-    pairs = serializers.IntegerField(help_text="All of these pairs.")
-    equal = serializers.FloatField(allow_null=True, help_text="The share of equal ones; null: there are no pairs.")
+    pairs = serializers.IntegerField(help_text="The number of these pairs.")
+    equal = serializers.FloatField(
+        allow_null=True, help_text="The share of pairs in which both answers are the same; null: there are no pairs."
+    )
     alpha = serializers.FloatField(allow_null=True, help_text="Krippendorff's alpha, nominal; null: not defined.")
-    unanswered = serializers.IntegerField(help_text="Labels that both applied, to which one of them gave no answer.")
+    unanswered = serializers.IntegerField(
+        help_text="Labels that both applied and for which one of them gave no answer."
+    )
 
     class Meta:
         ref_name = "CalibratedQuestion"
@@ -446,8 +465,10 @@ class CalibratedFamily(serializers.Serializer[Any]):
     family = serializers.CharField(help_text="Id of the family.")
     name = serializers.CharField(help_text="Its name.")
     method = serializers.ChoiceField(MethodChoice.Method.choices, help_text="The method of the family in this study.")
-    not_shown = serializers.CharField(allow_null=True, help_text="Why there are no figures; null: there are.")
-    unit = serializers.CharField(help_text="What its codes are applied to and counted on: sentence, or turn.")
+    not_shown = serializers.CharField(allow_null=True, help_text="Why there are no figures; null if there are.")
+    unit = serializers.CharField(
+        help_text="The unit to which its codes are applied and on which they are counted: sentence or turn."
+    )
     turns_of = serializers.CharField(help_text="Whose turns these are: model or interviewer; empty for sentences.")
     codes = serializers.ListField(child=CalibratedCode(), allow_null=True, help_text="Its codes; null: not shown.")
     questions = serializers.ListField(
@@ -463,8 +484,8 @@ class CalibratedFamily(serializers.Serializer[Any]):
 class ReadCalibration(MeasureView):
     """How accurate an annotator is, code by code, compared with blind human labels, as its page shows it.
 
-    There are no figures of families that are coded by reflexive thematic analysis. If you code, they cover the
-    interviews that you have unblinded.
+    There are no figures for families that are coded by reflexive thematic analysis. If you code, the figures cover the interviews
+    that you have unblinded.
     """
 
     class Query(Parameters):
@@ -477,34 +498,32 @@ class ReadCalibration(MeasureView):
             ["without", "with"], default="without", help_text="with: without the suggestions that a critic rejected."
         )
         seed = Numeral(
-            required=False, min_value=0, max_value=MAX_SEED, help_text="Seed of the resamples; 1, unless sent."
+            required=False, min_value=0, max_value=MAX_SEED, help_text="Seed of the resamples; if not sent, 1."
         )
 
     class Output(serializers.Serializer[Any]):
-        """The calibration of an annotator. What is not shown is null."""
+        """The calibration of an annotator. Figures that are not shown are null."""
 
         annotator = serializers.IntegerField(help_text="Number of the annotator.")
         codebook_version = serializers.IntegerField(help_text="Number of the codebook version it was given.")
         turns = serializers.CharField(help_text="all, or withheld: the turns that are compared.")
         critic = serializers.CharField(help_text="with: without the suggestions that a critic rejected; without: all.")
-        blinding = serializers.ChoiceField(
-            Blinding.choices, help_text="Which labels of people count: always blind ones."
-        )
-        not_shown = serializers.CharField(allow_null=True, help_text="Why there are no figures; null: there are.")
+        blinding = serializers.ChoiceField(Blinding.choices, help_text="Which labels of people count: only blind ones.")
+        not_shown = serializers.CharField(allow_null=True, help_text="Why there are no figures; null if there are.")
         interviews = serializers.IntegerField(
-            help_text="In how many interviews a person decided about a sentence that the annotator has."
+            help_text="In how many interviews a person decided a sentence that the annotator also labelled."
         )
         hidden_interviews = serializers.IntegerField(
             help_text="How many of those are left out until you unblind them on a page of the study."
         )
         labels = serializers.IntegerField(
-            allow_null=True, help_text="People's labels that are compared, once a family."
+            allow_null=True, help_text="People's labels that are compared, counted once for each family."
         )
-        units = serializers.IntegerField(allow_null=True, help_text="Sentences they are on.")
+        units = serializers.IntegerField(allow_null=True, help_text="Number of sentences with these labels.")
         clusters = serializers.IntegerField(allow_null=True, help_text="Turns these are in.")
         seed = serializers.IntegerField(allow_null=True, help_text="Seed of the resamples.")
         resamples = serializers.IntegerField(
-            allow_null=True, help_text="How many times turns were drawn for intervals."
+            allow_null=True, help_text="Number of resamples of turns for the intervals."
         )
         families = serializers.ListField(child=CalibratedFamily(), allow_null=True, help_text="Families of codes.")
         uncompared = serializers.ListField(

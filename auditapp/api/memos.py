@@ -1,4 +1,4 @@
-"""Memos: read those the person may see; write, revise and withdraw her own, with the actions of the notebook."""
+"""Memos: a person reads those that she may see, and writes, revises and withdraws her own, with the actions of the notebook."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class MemoView(StudyView):
     Output = MemoOutput
 
     def visible(self) -> QuerySet[Memo]:
-        """The memos of the study the person may see. An emptied one is a row without text."""
+        """The memos of the study that the person may see. An emptied memo is a row without text."""
         return Memo.objects.visible_to(self.viewer).exclude(text="").order_by("pk")
 
     def find_own(self, memo_id: int) -> Memo:
-        """A memo of her own. Raises ``Http404``."""
+        """One of her own memos. Raises ``Http404``."""
         own = self.visible().filter(author=self.person).select_related("interview", "sentence__turn", "study")
         memo = own.filter(pk=memo_id).first()
         if memo is None:
@@ -56,12 +56,13 @@ class MemoView(StudyView):
         return memo
 
     def answer_memo(self, memo: Memo, *, status: int = 200) -> Response:
-        """A memo as it is stored now."""
+        """A memo in its current state."""
         return self.answer(Memo.objects.values(*list_columns(MemoOutput)).get(pk=memo.pk), status=status)
 
 
 class ListMemos(MemoView):
-    """The memos of a study you may see, in the order they were written: your own, and others' as on the page of memos."""
+    """The memos of a study that you may see, in the order in which they were written: your own, and those of others that the page
+    of memos shows you."""
 
     class Query(PageParameters):
         """Which memos to return."""
@@ -69,9 +70,11 @@ class ListMemos(MemoView):
         interview = Numeral(
             required=False, min_value=1, max_value=MAX_ID, help_text="Number of an interview: only memos on or in it."
         )
-        subject = Choice(Memo.Subject.values, required=False, help_text="Only memos on this kind of thing.")
+        subject = Choice(Memo.Subject.values, required=False, help_text="Only memos on this kind of object.")
         kind = Choice(Memo.Kind.values, required=False, help_text="Only memos of this kind.")
-        author = serializers.CharField(required=False, max_length=150, help_text="A person's name: only hers.")
+        author = serializers.CharField(
+            required=False, max_length=150, help_text="A user name: only this person's memos."
+        )
         withdrawn = Choice(
             list(WITHDRAWN),
             default="false",
@@ -89,7 +92,7 @@ class ListMemos(MemoView):
 
 
 class NewText(RowBody):
-    """What a memo is to say."""
+    """The content of a memo."""
 
     class Meta(RowBody.Meta):
         ref_name = "NewText"
@@ -103,7 +106,7 @@ class NewText(RowBody):
 class WriteMemo(MemoView):
     """Write a memo on a sentence, an interview, a code or a theme; without any of these, on the study.
 
-    On a sentence or an interview you keep one memo: revise it.
+    You can have one memo on each sentence or interview; to change it, revise it.
     """
 
     class Input(NewText):
@@ -119,7 +122,7 @@ class WriteMemo(MemoView):
 
     scope = Scope.CODE
     permission = Permission.CODE
-    success = {201: "Stored.", 200: "It had been stored before."}
+    success = {201: "Stored.", 200: "It was already stored."}
     refusals = (409,)
 
     def post(self, request: Request, slug: str) -> Response:
@@ -147,12 +150,12 @@ class WriteMemo(MemoView):
 
 
 class ReviseMemo(MemoView):
-    """Change a memo of your own. The earlier text is kept as an earlier version; what you send replaces its last one."""
+    """Change a memo of your own. The earlier text is kept as an earlier version."""
 
     Input = NewText
     scope = Scope.CODE
     permission = Permission.CODE
-    success = {200: "The memo as it is stored now, under its new number."}
+    success = {200: "The memo in its current state, under its new number."}
     refusals = (409,)
 
     def post(self, request: Request, slug: str, memo_id: int) -> Response:
@@ -169,7 +172,7 @@ class WithdrawMemo(MemoView):
 
     scope = Scope.CODE
     permission = Permission.CODE
-    success = {200: "The memo as it is stored now."}
+    success = {200: "The memo in its current state."}
     refusals = (409,)
 
     def post(self, request: Request, slug: str, memo_id: int) -> Response:
@@ -185,7 +188,7 @@ Memos = at_one_address(get=ListMemos, post=WriteMemo)
 
 
 def _explain_change(error: MemoChanged) -> Conflict:
-    """The conflict, in words that fit a program: it has no page on which both versions stand."""
+    """The conflict, in words for a program, which has no page that shows both versions."""
     if error.current is None:
         return Conflict("This memo was withdrawn. Write a new one.")
-    return Conflict(f"Your memo here is number {error.current.pk} now. Read it, and revise that one.")
+    return Conflict(f"The current version of your memo is number {error.current.pk}. Read it, and revise that one.")

@@ -43,7 +43,8 @@ def _make_based_on() -> WholeNumber:
         required=False,
         min_value=0,
         max_value=MAX_ID,
-        help_text="The latest number that you read; needed where there is one. A newer one is not replaced, but answers 409.",
+        help_text="The latest number that you have read; required if there is one. If a newer one exists, it is not replaced, "
+        "and the response is 409.",
     )
 
 
@@ -69,9 +70,9 @@ class FeatureInput(Body):
 
 
 def find_base(given: Mapping[str, Any], newest: int, words: str) -> int:
-    """The number that a program has read; 0 where there is none, so that one that comes meanwhile is not replaced unread.
+    """The number that a program has read, or 0 if there is none, so that a number stored in the meantime is not replaced unread.
 
-    Raises ``WrongInput`` where there is one and the program does not say that it read it.
+    Raises ``WrongInput`` if there is one and the program does not say that it has read it.
     """
     if newest and given.get("based_on") is None:
         raise WrongInput(f"{words} {newest}. Read it, and give its number here.", field="based_on")
@@ -86,7 +87,7 @@ class CaseSheetOutput(RowOutput):
     intents = serializers.DictField(
         source="told_intents",
         child=serializers.CharField(),
-        help_text="The intents of the interviewer's turns, by their places; empty for coders.",
+        help_text="The intents of the interviewer's turns, by position; empty for coders.",
     )
 
     class Meta:
@@ -94,23 +95,23 @@ class CaseSheetOutput(RowOutput):
         model = CaseSheet
         fields = "id interview number relevant irrelevant intents reason written_at written_by"
         paths: ClassVar = {
-            "reason": ("reason", "Why it replaces the number before; empty for the first."),
+            "reason": ("reason", "Why it replaces the previous number; empty for the first."),
             "written_by": "written_by__username",
         }
 
 
 class ListCaseSheets(NegotiationView):
-    """The case sheets of a study that are open to you, with their earlier numbers.
+    """The case sheets of a study that you may read, with their earlier numbers.
 
-    Anybody who codes a thread reads its case sheet once she has completed the thread, has unblinded it, or wrote it herself. Of a
-    masked thread only its author reads it.
+    A person who codes a thread can read its case sheet once she has completed or unblinded the thread, or if she wrote the case
+    sheet herself. The case sheet of a masked thread can be read only by its author.
     """
 
     class Query(PageParameters):
         """Which case sheets to return."""
 
         interview = Numeral(
-            required=False, min_value=1, max_value=MAX_ID, help_text="Number of an interview: only its."
+            required=False, min_value=1, max_value=MAX_ID, help_text="Number of an interview: only its case sheets."
         )
 
     Output = CaseSheetOutput
@@ -124,7 +125,7 @@ class ListCaseSheets(NegotiationView):
 
 
 class WriteCaseSheet(NegotiationView):
-    """Write the case sheet of a thread, or its next number, which needs a reason. No number is ever changed."""
+    """Write the case sheet of a thread, or its next number, which needs a reason. Existing numbers never change."""
 
     class Input(RowBody):
         """A case sheet."""
@@ -134,7 +135,7 @@ class WriteCaseSheet(NegotiationView):
         intents = serializers.DictField(
             child=Words(),
             required=False,
-            help_text="The intents of the interviewer's turns, by their places; if not sent, as in the previous number.",
+            help_text="The intents of the interviewer's turns, by position; if not sent, as in the previous number.",
         )
         based_on = _make_based_on()
 
@@ -142,7 +143,7 @@ class WriteCaseSheet(NegotiationView):
             ref_name = "NewCaseSheet"
             model = CaseSheet
             fields = "interview relevant irrelevant intents reason"
-            paths: ClassVar = {"reason": ("reason", "Why it replaces the number before, if there is one.")}
+            paths: ClassVar = {"reason": ("reason", "Why it replaces the previous number, if there is one.")}
 
     Output = CaseSheetOutput
     scope = Scope.MANAGE
@@ -156,7 +157,7 @@ class WriteCaseSheet(NegotiationView):
         latest = interview.case_sheets.order_by("-number").first()
         if latest is not None and not visible_sheets(self.viewer).filter(pk=latest.pk).exists():
             raise Conflict(
-                "This thread has a case sheet that is closed to you. Sign the thread off, or unblind it on the page of its case "
+                "This thread has a case sheet that is closed to you. Complete the thread, or unblind it on the page of its case "
                 "sheet, before you write the next number."
             )
         based_on = find_base(given, latest.number if latest else 0, "This thread has case sheet")
@@ -176,14 +177,14 @@ class WriteCaseSheet(NegotiationView):
 
 
 class PairOutput(RowOutput):
-    """Two threads that differ in one thing. What differs and what is expected is closed to you until you decided both."""
+    """Two threads that differ in one thing. What differs and what is expected is hidden from you until you have decided both."""
 
     open = serializers.BooleanField(help_text="Whether you may see how they differ.")
-    left_a = serializers.IntegerField(help_text="How many sentences of the first thread you must still decide.")
-    left_b = serializers.IntegerField(help_text="How many of the second.")
+    left_a = serializers.IntegerField(help_text="How many sentences of the first thread you have still to decide.")
+    left_b = serializers.IntegerField(help_text="How many sentences of the second thread you have still to decide.")
     expect = serializers.ChoiceField(
         [("", "Closed"), *EXPECTATIONS],
-        help_text="Whether the difference should change what the model does; empty while closed.",
+        help_text="Whether the difference should change what the model does; empty while it is hidden.",
     )
     made_by = serializers.CharField(source="writer", help_text="Who paired them.")
 
@@ -195,12 +196,12 @@ class PairOutput(RowOutput):
             "name": ("name", "Its name."),
             "a": ("a", "Number of the first interview."),
             "b": ("b", "Number of the second interview."),
-            "differs": ("differs", "How they differ; empty while it is closed."),
+            "differs": ("differs", "How they differ; empty while it is hidden."),
         }
 
 
 class ListPairs(NegotiationView):
-    """The pairs of threads that count, by name."""
+    """The current pairs of threads, by name."""
 
     Output = PairOutput
     Query = PageParameters
@@ -215,7 +216,7 @@ class ListPairs(NegotiationView):
 
 
 class PairThreads(NegotiationView):
-    """Pair two threads. A pair that has the name already is replaced, which needs a reason; both rows are kept."""
+    """Pair two threads. An existing pair of the same name is replaced, which needs a reason; both rows are kept."""
 
     class Input(RowBody):
         """A pair."""
@@ -231,7 +232,7 @@ class PairThreads(NegotiationView):
                 "a": ("a", "Number of the first interview."),
                 "b": ("b", "Number of the second interview."),
                 "expect": ("expect", "Whether the difference should change what the model does."),
-                "reason": ("reason", "Why it replaces the one before, if any."),
+                "reason": ("reason", "Why it replaces the previous pair, if any."),
             }
 
     Output = PairOutput
@@ -257,7 +258,7 @@ class WithdrawPair(NegotiationView):
     Output = PairOutput
     scope = Scope.MANAGE
     permission = Permission.SET_METHOD
-    success = {200: "The pair as it is stored now."}
+    success = {200: "The pair in its current state."}
     refusals = (409,)
 
     def post(self, request: Request, slug: str, pair_name: str) -> Response:
@@ -275,14 +276,14 @@ Pairs = at_one_address(get=ListPairs, post=PairThreads)
 
 
 def describe_pair(view: PairView) -> dict[str, object]:
-    """A pair as its viewer may see it, for output."""
+    """A pair, as far as the viewer may see it, for output."""
     told = {} if view.is_open else {"differs": "", "expect": ""}
     counts = {"open": view.is_open, "left_a": view.left_a, "left_b": view.left_b}
     return {**vars(view.pair), "writer": view.pair.writer, **counts, **told}
 
 
 class ReadTrajectoryReport(NegotiationView):
-    """The figures of the study's threads, as ``manage.py trajectory report --json`` prints them, of what you may see."""
+    """The figures of the study's threads, as ``manage.py trajectory report --json`` prints them, based on what you may see."""
 
     class Query(Parameters):
         """What to report on."""
@@ -291,18 +292,19 @@ class ReadTrajectoryReport(NegotiationView):
         outcome = serializers.CharField(
             required=False,
             max_length=MAX_LISTED,
-            help_text="Ids of codes, separated by commas. Pairs are compared by whether one of these codes is found.",
+            help_text="Ids of codes, separated by commas. Pairs are compared by whether any of these codes is found.",
         )
         stage = Choice(["conduct", "all"], default="conduct", help_text="all: private reasoning counts too.")
         kind = Choice(
             [*Kind.values, TOGETHER],
             required=False,
-            help_text="Only threads of this kind; * for all. Unless sent, interviews, or what most coded threads are.",
+            help_text="Only threads of this kind; * for all. If not sent, interviews, or the most frequent kind among the coded "
+            "threads.",
         )
         model = serializers.CharField(
             required=False,
             max_length=200,
-            help_text="Label of a model: only its threads; - for those not known, * for all together. Unless sent, the model of "
+            help_text="Label of a model: only its threads; - for unknown models, * for all together. If not sent, the model of "
             "most coded threads.",
         )
 
@@ -310,20 +312,22 @@ class ReadTrajectoryReport(NegotiationView):
         """The report."""
 
         threads = serializers.IntegerField(help_text="Number of threads.")
-        kind = serializers.CharField(allow_null=True, help_text="Of which kind they are; null: of all that there are.")
-        model = serializers.CharField(allow_null=True, help_text="Of which model; null: of all that there are.")
-        left_out = serializers.IntegerField(help_text="How many threads of other kinds and models are not counted.")
+        kind = serializers.CharField(allow_null=True, help_text="The kind of the threads; null: all kinds.")
+        model = serializers.CharField(allow_null=True, help_text="The model of the threads; null: all models.")
+        left_out = serializers.IntegerField(help_text="How many threads of other kinds or models are not counted.")
         coders = serializers.ListField(child=serializers.CharField(), help_text="Names of the coders.")
         by_coder = serializers.JSONField(
             help_text="By coder: presence, positions, transitions, distances, episodes, ledger, links and pairs."
         )
         agreement = serializers.JSONField(
-            help_text="Agreement of coders on the status of features; null where these are coded reflexively."
+            help_text="Agreement between coders on the status of features; null if these are coded reflexively."
         )
         stances = serializers.JSONField(
-            help_text="Scores, under each normative stance by itself; without alpha where the study is read reflexively."
+            help_text="Scores, separately under each normative stance; without alpha if the study is coded reflexively."
         )
-        warnings = serializers.ListField(child=serializers.CharField(), help_text="What to know before reading them.")
+        warnings = serializers.ListField(
+            child=serializers.CharField(), help_text="What to know before reading the figures."
+        )
 
         class Meta:
             ref_name = "TrajectoryReport"
@@ -371,7 +375,7 @@ class LinkView(NegotiationView):
     Output = LinkOutput
 
     def visible(self) -> QuerySet[Link]:
-        """The links of codings that she may see."""
+        """The links of codings that the person may see."""
         links = Link.objects.filter(coding__sentence__turn__interview__study=self.study).order_by("pk")
         if not self.viewer.sees_all:
             return links.filter(coder=self.person)
@@ -381,12 +385,12 @@ class LinkView(NegotiationView):
         return own | links.filter(coding__sentence__turn__interview__in=shown)
 
     def answer_link(self, link: Link, *, status: int = 200) -> Response:
-        """A link as it is stored now."""
+        """A link in its current state."""
         return self.answer(Link.objects.values(*list_columns(LinkOutput)).get(pk=link.pk), status=status)
 
 
 class ListLinks(LinkView):
-    """The links of a study you may see, by the rules of codings, in the order they were stored."""
+    """The links of a study that you may see, by the same rules as for codings, in the order in which they were stored."""
 
     class Query(LabelParameters):
         """Which links to return."""
@@ -405,7 +409,7 @@ class ListLinks(LinkView):
 class AddLink(LinkView):
     """Link one of your own codings: a move to the feature that it acts on, an entry or a Revise to an earlier sentence.
 
-    The same request sent again stores nothing more and answers 200. So does a link that is active already.
+    Sending the same request again stores nothing more and returns 200. So does a link that is already active.
     """
 
     class Input(RowBody):
@@ -417,7 +421,7 @@ class AddLink(LinkView):
             fields = "coding kind code sentence quote_start quote_end idempotency_key"
             paths: ClassVar = {
                 "code": ("code__identifier", "Identifier of the feature, for acts_on."),
-                "sentence": ("sentence", "Number of the sentence that it leads to, for warrant and revises."),
+                "sentence": ("sentence", "Number of the sentence to which it leads, for warrant and revises."),
             }
 
         def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -426,7 +430,7 @@ class AddLink(LinkView):
 
     scope = Scope.CODE
     permission = Permission.CODE
-    success = {201: "Stored.", 200: "It had been stored before."}
+    success = {201: "Stored.", 200: "It was already stored."}
     refusals = (409,)
 
     def post(self, request: Request, slug: str) -> Response:
@@ -466,7 +470,7 @@ class WithdrawLink(LinkView):
 
     scope = Scope.CODE
     permission = Permission.CODE
-    success = {200: "The link as it is stored now."}
+    success = {200: "The link in its current state."}
     refusals = (409,)
 
     def post(self, request: Request, slug: str, link_id: int) -> Response:

@@ -1,4 +1,5 @@
-"""Answers about rows and records: what a field means, its type and whether it may be null are said where these are declared."""
+"""Output about rows and records: the meaning of a field, its type and whether it may be null come from the declaration of the row
+or record."""
 
 from __future__ import annotations
 
@@ -24,17 +25,17 @@ TYPES: dict[Any, type[serializers.Field[Any, Any, Any, Any]]] = {
 
 
 class InDollars(serializers.FloatField):
-    """US dollars, of an amount that is kept in nanodollars."""
+    """US dollars, for an amount that is stored in nanodollars."""
 
     def to_representation(self, value: Any) -> Any:
         return float(to_dollars(value) or 0)
 
 
 class Described(serializers.Serializer[Any]):
-    """An answer or a body whose fields are described elsewhere.
+    """An output or a body whose fields are described elsewhere.
 
-    ``Meta.fields`` names what it has, in order, divided by blanks. Only what is computed is declared by hand; it comes last
-    where it is not named among the fields.
+    ``Meta.fields`` names the fields in order, separated by spaces. Only computed fields are declared by hand; they come last
+    unless ``Meta.fields`` names them.
     """
 
     Meta: ClassVar[Any]
@@ -50,11 +51,11 @@ class Described(serializers.Serializer[Any]):
 
 
 class RowOutput(Described):
-    """An answer about a row of ``Meta.model``.
+    """Output about a row of ``Meta.model``.
 
-    ``Meta.paths`` says where those fields are found that are named differently in the model; a pair ``(path, meaning)`` also
-    says what one means in this answer. A row that a path leads back to has to be there. ``Meta.lists`` names the fields of JSON
-    that are lists of texts.
+    ``Meta.paths`` gives the path of each field that has another name in the model; a pair ``(path, meaning)`` also gives its
+    meaning in this output. A row to which a path leads backwards must exist. ``Meta.lists`` names the JSON fields that are lists
+    of texts.
     """
 
     # What is stored is answered as it is: how it has to be typed does not matter here.
@@ -92,7 +93,7 @@ class RowOutput(Described):
 
 
 class RecordOutput(Described):
-    """An answer about a record: a named tuple, a dataclass or a typed dictionary, ``Meta.record``. The record says what each field
+    """Output about a record, ``Meta.record``: a named tuple, a dataclass or a typed dictionary. The record says what each field
     means, as in ``turns: Annotated[int, "Number of their turns."]``."""
 
     def make_field(self, name: str) -> serializers.Field[Any, Any, Any, Any]:

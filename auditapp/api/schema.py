@@ -23,9 +23,9 @@ from transcripts.ui.typed_text import MAX_ID
 REFUSALS = {
     400: "The request cannot be read, or has an unknown or invalid parameter.",
     401: "The token is missing, unknown, revoked or expired, or its account is closed.",
-    403: "The token lacks the scope for it, or your role in this study does not allow it.",
-    404: "It does not exist, or you are not a member of its study.",
-    409: "A rule forbids it, of coding, of batches or of money.",
+    403: "The token lacks the required scope, or your role in this study does not allow this.",
+    404: "The object does not exist, or you are not a member of its study.",
+    409: "A rule about coding, batches or money forbids this.",
     413: "The body is too large.",
     415: "The body is not JSON.",
     422: "A field is missing or unknown, or has an invalid value.",
@@ -37,7 +37,7 @@ IN_ADDRESS: dict[str, tuple[dict[str, Any] | OpenApiTypes, str]] = {
     "slug": (SLUG, "The short name of a study."),
     "other_id": (NUMBER, "Number of another batch of the study."),
     "interview_id": (NUMBER, "Number of an interview."),
-    "session_id": (NUMBER, "Number of an interview that is, or was, held here."),
+    "session_id": (NUMBER, "Number of an interview that is or was held here."),
     "coding_id": (NUMBER, "Number of a coding."),
     "decision_id": (NUMBER, "Number of a decision."),
     "memo_id": (NUMBER, "Number of a memo."),
@@ -46,7 +46,7 @@ IN_ADDRESS: dict[str, tuple[dict[str, Any] | OpenApiTypes, str]] = {
     "pair_name": (OpenApiTypes.STR, "Name of a pair."),
     "number": (NUMBER, "Number of a version of the codebook."),
     "experiment_id": (NUMBER, "Number of an experiment."),
-    "export_id": (NUMBER, "Number of a file that a worker writes."),
+    "export_id": (NUMBER, "Number of a file that is written by a worker."),
     "what": (OpenApiTypes.STR, "Key of an export."),
     "batch_id": (NUMBER, "Number of a batch."),
     "job_id": (NUMBER, "Number of a job at a provider's batch service."),
@@ -68,7 +68,7 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
         }
 
     def get_security_requirement(self, auto_schema: AutoSchema) -> dict[str, list[str]]:
-        """OpenAPI 3.1 lets every scheme name what it needs, not only OAuth."""
+        """In OpenAPI 3.1 every scheme can name the scopes that it needs, not only OAuth."""
         operation = cast("DeclaredSchema", auto_schema).operation
         return {self.name: [find_scope(operation, auto_schema.method).value]}
 
@@ -143,12 +143,12 @@ class ReadSchema(ApiView):
 
 @cache
 def build_schema() -> dict[str, Any]:
-    """The whole schema. It is the same for everybody, for as long as the program runs."""
+    """The whole schema. It is the same for everybody and does not change while the program runs."""
     return cast("dict[str, Any]", SchemaGenerator().get_schema(request=None, public=True))  # type: ignore[no-untyped-call]
 
 
 def refuse_unknown_fields(result: dict[str, Any], **kwargs: object) -> dict[str, Any]:
-    """Say of every object with named fields, in bodies and in answers, that it has no others. A hook of drf-spectacular."""
+    """Declare that every object with named fields, in bodies and in answers, has no other fields. A hook of drf-spectacular."""
     for component in result["components"]["schemas"].values():
         if "properties" in component:
             component["additionalProperties"] = False

@@ -40,7 +40,7 @@ class StanceOutput(RowOutput):
 
 
 class ListStances(NegotiationView):
-    """The normative stances of a study, every wording of each."""
+    """The normative stances of a study, with every wording of each."""
 
     Output = StanceOutput
     Query = PageParameters
@@ -52,7 +52,7 @@ class ListStances(NegotiationView):
 
 
 class WriteStance(NegotiationView):
-    """Write a normative stance, or the next wording of one, which needs a reason. No wording is ever changed."""
+    """Write a normative stance, or the next wording of one, which needs a reason. Existing wordings never change."""
 
     class Input(RowBody):
         """A wording."""
@@ -62,7 +62,7 @@ class WriteStance(NegotiationView):
             min_value=0,
             max_value=MAX_SEED,
             default=0,
-            help_text="The last number of this name that you read; 0 or nothing for a new name.",
+            help_text="The latest number of this name that you have read; 0 or nothing for a new name.",
         )
 
         class Meta(RowBody.Meta):
@@ -94,7 +94,7 @@ class EvidenceOutput(RowOutput):
 
 
 class ScoreOutput(RowOutput):
-    """How one person judges a thread, or something in it, under one normative stance."""
+    """One person's judgment of a thread, or of something in it, under one normative stance."""
 
     evidence = EvidenceOutput(many=True, help_text="The sentences it rests on.")
 
@@ -106,7 +106,7 @@ class ScoreOutput(RowOutput):
             "superseded_by"
         )
         paths: ClassVar = {
-            "turn": ("turn__position", "Place of the turn that is judged; null: the whole thread."),
+            "turn": ("turn__position", "Position of the turn that is judged; null: the whole thread."),
             "coder": "coder__username",
         }
 
@@ -117,7 +117,7 @@ class ScoreView(NegotiationView):
     Output = ScoreOutput
 
     def answer_score(self, score: Score, *, status: int = 200) -> Response:
-        """A score as it is stored now."""
+        """A score in its current state."""
         columns = [column for column in list_columns(ScoreOutput) if column != "evidence"]
         row = Score.objects.values("pk", *columns).get(pk=score.pk)
         add_evidence([row])
@@ -125,12 +125,13 @@ class ScoreView(NegotiationView):
 
 
 class ListScores(ScoreView):
-    """The scores of a study you may see, in the order they were stored: your own, and others' as on the page of scores."""
+    """The scores of a study that you may see, in the order in which they were stored: your own, and those of others that the page
+    of scores shows you."""
 
     class Query(LabelParameters):
         """Which scores to return."""
 
-        criterion = Choice(CRITERIA, required=False, help_text="Only of this criterion.")
+        criterion = Choice(CRITERIA, required=False, help_text="Only scores of this criterion.")
 
     pagination_class = Pages
 
@@ -148,7 +149,7 @@ class ListScores(ScoreView):
 class PutScore(ScoreView):
     """Score a thread, or determine something in it, under one normative stance. Another value supersedes the first.
 
-    The same request sent again stores nothing more and answers 200.
+    Sending the same request again stores nothing more and returns 200.
     """
 
     class Input(RowBody):
@@ -179,16 +180,16 @@ class PutScore(ScoreView):
             paths: ClassVar = {
                 "value": (
                     "value",
-                    "0 to 3; of warranted and updated 1 (yes) or 0 (no); null: not applicable, or unclear.",
+                    "0 to 3; for warranted and updated, 1 (yes) or 0 (no); null: not applicable, or unclear.",
                 ),
-                "turn": ("turn__position", "Place of the turn, for warranted and updated."),
+                "turn": ("turn__position", "Position of the turn, for warranted and updated."),
                 "feature": ("feature", "Identifier of the feature, for warranted."),
                 "note": ("note", "A note; required without a value."),
             }
 
     scope = Scope.CODE
     permission = Permission.CODE
-    success = {201: "Stored.", 200: "It had been stored before."}
+    success = {201: "Stored.", 200: "It was already stored."}
     refusals = (409,)
 
     def post(self, request: Request, slug: str) -> Response:
@@ -241,7 +242,7 @@ class WithdrawScore(ScoreView):
 
     scope = Scope.CODE
     permission = Permission.CODE
-    success = {200: "The score as it is stored now."}
+    success = {200: "The score in its current state."}
     refusals = (409,)
 
     def post(self, request: Request, slug: str, score_id: int) -> Response:
@@ -259,7 +260,7 @@ Scores = at_one_address(get=ListScores, post=PutScore)
 
 
 def add_evidence(rows: list[dict[str, Any]]) -> None:
-    """Add to each row of a score what it rests on. One query."""
+    """Add to each score the sentences on which it rests. One query."""
     by_score: dict[int, list[dict[str, Any]]] = {row["pk"]: [] for row in rows}
     columns = list_columns(EvidenceOutput)
     found = ScoreEvidence.objects.filter(score__in=by_score).order_by("pk")

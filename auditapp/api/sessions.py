@@ -1,4 +1,4 @@
-"""Interviews held by programs: how one is opened, asked, and closed, and a list of them."""
+"""Interviews held by programs: opening an interview, asking questions, closing it, and a list of interviews."""
 
 from __future__ import annotations
 
@@ -41,15 +41,18 @@ QUESTION_STATES = list(LABELS.items())
 # The schema gives enums names of their own.
 QUESTION_KINDS = Question.Kind.choices
 MAX_LABEL = 200
-KEY = "A UUID that you generate. Sent again, it does nothing twice."
+KEY = "A UUID that you generate. If you send it again, nothing is done twice."
 # What an action calls a field that has another name here.
 NAMES = {"variant": "model", "label": "name"}
 
 
 class SessionOutput(RowOutput):
-    """An interview that is held here, or was."""
+    """An interview that is or was held here."""
 
-    questions = serializers.IntegerField(source="asked", help_text="Questions asked in it, without those it shares.")
+    questions = serializers.IntegerField(
+        source="asked",
+        help_text="Number of questions asked in it, not counting those it shares with the interview it branches off.",
+    )
 
     class Meta:
         ref_name = "Session"
@@ -61,29 +64,31 @@ class SessionOutput(RowOutput):
         paths: ClassVar = {
             "name": "label",
             "script": ("script__name", "Name of the script with which it is held."),
-            "script_number": ("script__number", "Which number of the script."),
-            "model": ("arm__variant__label", "Label of the model asked; null where it is recorded."),
+            "script_number": ("script__number", "Number of the script's version."),
+            "model": ("arm__variant__label", "Label of the model that is asked; null for a recorded interview."),
             "after": "after_position",
-            "batch": ("arm__batch", "Number of the batch of its calls; null where it is recorded."),
+            "batch": ("arm__batch", "Number of the batch of its calls; null for a recorded interview."),
             "interview": ("interview", "Number of the interview that it became, if any."),
             "opened_by": "opened_by_name",
         }
 
 
 class QuestionOutput(serializers.Serializer[Any]):
-    """A question of an interview that is held here, with what became of it."""
+    """A question of an interview that is held here, with its outcome."""
 
-    number = serializers.IntegerField(help_text="Its number in the talk, from 1.")
-    is_shared = serializers.BooleanField(help_text="Whether it was asked in the session that this one branches off.")
-    kind = serializers.CharField(help_text="How much it directs the model.")
+    number = serializers.IntegerField(help_text="Its number in the interview, from 1.")
+    is_shared = serializers.BooleanField(
+        help_text="Whether it was asked in the session from which this one branches off."
+    )
+    kind = serializers.CharField(help_text="How strongly it directs the model.")
     intent = serializers.CharField(help_text="The intent of a challenge; empty for others, and for coders.")
     text = serializers.CharField(help_text="The question as it was sent.")
-    state = serializers.ChoiceField(QUESTION_STATES, help_text="What became of it.")
+    state = serializers.ChoiceField(QUESTION_STATES, help_text="Its state.")
     answer = serializers.CharField(help_text="The model's answer as stored; empty for none.")
-    finish_reason = serializers.CharField(help_text="Why the model stopped, in the provider's word.")
-    served_model = serializers.CharField(help_text="The model that answered, as the provider names it.")
+    finish_reason = serializers.CharField(help_text="Why the model stopped, as the provider calls it.")
+    served_model = serializers.CharField(help_text="The model that answered, as the provider calls it.")
     calls = serializers.IntegerField(help_text="How often it was sent.")
-    possibly_paid_twice = serializers.IntegerField(help_text="Calls that may have been paid for without use.")
+    possibly_paid_twice = serializers.IntegerField(help_text="Calls that may have been paid for without being used.")
 
     class Meta:
         ref_name = "SessionQuestion"
@@ -94,11 +99,11 @@ class SessionView(StudyView):
 
     @property
     def viewer(self) -> Viewer:
-        """As now: a session that was just opened is visible."""
+        """In its current state: a session that was just opened is visible."""
         return Viewer(self.study, self.person, self.role)
 
     def find_session(self, session_id: int) -> Session:
-        """An interview that the person may see from within. Raises ``Http404``."""
+        """An interview whose content the person may see. Raises ``Http404``."""
         sessions = visible_sessions(self.viewer).select_related("study", "arm__batch")
         session: Session = find_row(sessions, session_id, "interview held here")
         return session
@@ -121,13 +126,13 @@ class SessionView(StudyView):
 
 
 class ListSessions(SessionView):
-    """The interviews held here that you may see from within, the latest first: those you held, those whose interview you have
-    unblinded, and all of them if you do not code."""
+    """The interviews held here whose content you may see, the latest first: those that you held, those that you have unblinded,
+    and all of them if you do not code."""
 
     tag = "sessions"
 
     class Query(PageParameters):
-        """Which of them to return."""
+        """Which interviews to return."""
 
     Output = SessionOutput
     pagination_class = Pages
@@ -137,7 +142,7 @@ class ListSessions(SessionView):
 
 
 class ReadTalk(SessionView):
-    """What was said in an interview that is held here, question by question. One that is closed to you is not there."""
+    """What was said in an interview that is held here, question by question. An interview that is hidden from you returns 404."""
 
     tag = "sessions"
 
@@ -152,7 +157,8 @@ class ReadTalk(SessionView):
 
 
 class RaisedOutput(RecordOutput):
-    """A code that a question raised while neither the model nor the interviewer had: what follows on it counts as prompted."""
+    """A code whose topic a question raised before the model or the interviewer had mentioned it: codings of it after this
+    question count as prompted."""
 
     code = serializers.CharField(help_text="Id of the code.")
 
@@ -163,16 +169,16 @@ class RaisedOutput(RecordOutput):
 
 
 class AskedOutput(QuestionOutput):
-    """A question that was asked, or recorded with its answer, as it stands now."""
+    """A question that was asked, or recorded with its answer, in its current state."""
 
-    raises = RaisedOutput(many=True, help_text="The codes that it raised.")
+    raises = RaisedOutput(many=True, help_text="The codes whose topics it raised.")
 
     class Meta:
         ref_name = "AskedQuestion"
 
 
 class HoldView(SessionView):
-    """What operations on an interview share that is being held."""
+    """What the operations on an interview that is being held share."""
 
     scope = Scope.LAUNCH
     permission = Permission.RUN_BATCHES
@@ -180,7 +186,7 @@ class HoldView(SessionView):
 
     @contextmanager
     def taking_refusals(self) -> Iterator[None]:
-        """Turns the refusals of an action into those of this operation's fields, or into conflicts."""
+        """Turns the refusals of an action into errors of this operation's fields, or into conflicts."""
         try:
             yield
         except Refused as error:
@@ -190,7 +196,7 @@ class HoldView(SessionView):
             raise Conflict(str(error)) from error
 
     def answer_session(self, session: Session, *, status: int = 200) -> Response:
-        """An interview as it is now. Raises ``Conflict`` for one that somebody else opened with the same key."""
+        """An interview in its current state. Raises ``Conflict`` if somebody else opened it with the same key."""
         found = visible_sessions(self.viewer).filter(pk=session.pk).values(*list_columns(SessionOutput)).first()
         if found is None:
             raise Conflict("Another person opened an interview with this key. Generate another key.")
@@ -198,16 +204,18 @@ class HoldView(SessionView):
 
 
 class OpenSession(HoldView):
-    """Open an interview by a script: with a model, which is sent the opening at once and costs money, or recorded from a chat
-    page.
+    """Open an interview with a script: with a model, which gets the opening at once, at a cost, or as a recording of a chat page.
 
-    The same key sent again opens nothing more and answers 200.
+    Sending the same key again opens nothing more and returns 200.
     """
 
     class Input(RowBody):
-        """An interview that is to be held."""
+        """An interview to be held."""
 
-        script = Words(max_length=MAX_LABEL, help_text="Name of a script, whose latest number is taken; or gender/2.")
+        script = Words(
+            max_length=MAX_LABEL,
+            help_text="Name of a script, whose latest number is used; or name and number, such as gender/2.",
+        )
         seed = WholeNumber(
             required=False, allow_null=True, default=None, min_value=0, max_value=MAX_ID, help_text="See opening."
         )
@@ -222,7 +230,7 @@ class OpenSession(HoldView):
             allow_blank=True,
             default="",
             max_length=MAX_LABEL,
-            help_text="The title of the interview; script and model, unless sent.",
+            help_text="The title of the interview; if not sent, the script and the model.",
         )
         idempotency_key = Uuid(help_text=KEY)
 
@@ -233,17 +241,20 @@ class OpenSession(HoldView):
             paths: ClassVar = {
                 "opening": (
                     "opening",
-                    "Id of one of its openings; without it, the seed chooses one, balanced over models.",
+                    "Id of one of its openings; if not sent, the seed chooses one, balanced over models.",
                 ),
                 "model_as_shown": (
                     "model_as_shown",
-                    "Of a recorded interview, in place of model: how the chat page calls its model.",
+                    "For a recorded interview, instead of model: what the chat page calls its model.",
                 ),
-                "surface": ("surface", "Of a recorded one: the chat page."),
+                "surface": ("surface", "For a recorded interview: the chat page."),
             }
 
     Output = SessionOutput
-    success: ClassVar = {201: "The interview that was opened.", 200: "The interview that this key had already opened."}
+    success: ClassVar = {
+        201: "The interview that was opened.",
+        200: "The interview that was already opened with this key.",
+    }
 
     def post(self, request: Request, slug: str) -> Response:
         given = self.read_body()
@@ -275,23 +286,23 @@ OPENED_WITH = ("opening", "seed", "model_as_shown", "surface", "vendor", "tier")
 
 
 class AskQuestion(HoldView):
-    """Ask the model the next question, which costs money; or store one with its answer, as a chat page shows both.
+    """Ask the model the next question, at a cost; or store a question with its answer, as a chat page shows both.
 
-    A worker sends it with all that was said before; GET tells its answer. The same key sent again asks nothing more and answers
-    200.
+    A worker sends the question with everything that was said before; GET returns the answer. Sending the same key again asks
+    nothing more and returns 200.
     """
 
     class Input(Body):
         """What is asked."""
 
-        kind = Choice(QUESTION_KINDS, help_text="How much it directs the model.")
+        kind = Choice(QUESTION_KINDS, help_text="How strongly it directs the model.")
         intent = Choice(
             Question.Intent.choices,
             allow_blank=True,
             default="",
             help_text="The intent of a challenge; empty for other kinds.",
         )
-        text = Words(trim_whitespace=False, help_text="The question, sent as it is: at most 1,000,000 bytes.")
+        text = Words(trim_whitespace=False, help_text="The question, which is sent unchanged: at most 1,000,000 bytes.")
         answer = Words(
             allow_blank=True,
             default="",
@@ -310,7 +321,8 @@ class AskQuestion(HoldView):
             default=None,
             min_value=0,
             max_value=MAX_ID,
-            help_text="Number of the last question that you saw, 0 for none: where another was asked since, the answer is 409.",
+            help_text="Number of the last question that you saw, 0 for none. If another question has been asked since, the "
+            "response is 409.",
         )
         idempotency_key = Uuid(help_text=KEY)
 
@@ -318,7 +330,7 @@ class AskQuestion(HoldView):
             ref_name = "NewQuestion"
 
     Output = AskedOutput
-    success: ClassVar = {201: "The question that was asked.", 200: "The question that this key had already asked."}
+    success: ClassVar = {201: "The question that was asked.", 200: "The question that was already asked with this key."}
     # Answers that are recorded may be long.
     parser_classes = (FileParser,)
 
@@ -342,13 +354,13 @@ class AskQuestion(HoldView):
 
 
 class BranchSession(HoldView):
-    """Open an interview that goes on otherwise behind an answer of another, which stays as it is.
+    """Open an interview that continues differently after an answer of another interview, which does not change.
 
-    The same key sent again opens nothing more and answers 200.
+    Sending the same key again opens nothing more and returns 200.
     """
 
     class Input(Body):
-        """Where it leaves the other one."""
+        """Where it branches off."""
 
         after = WholeNumber(
             min_value=1, max_value=MAX_ID, help_text="Number of the question after whose answer it continues."
@@ -359,7 +371,7 @@ class BranchSession(HoldView):
             ref_name = "NewBranch"
 
     Output = SessionOutput
-    success: ClassVar = {201: "The branch.", 200: "The branch that this key had already opened."}
+    success: ClassVar = {201: "The branch.", 200: "The branch that was already opened with this key."}
 
     def post(self, request: Request, slug: str, session_id: int) -> Response:
         session, given = self.find_session(session_id), self.read_body()
@@ -371,9 +383,10 @@ class BranchSession(HoldView):
 
 
 class CloseSession(HoldView):
-    """Store an interview in the study: from then on it can be coded, and nothing can be added.
+    """Store an interview in the study.
 
-    Closing it again with the same words changes nothing. A branch is closed after the interview that it leaves.
+    From then on it can be coded, and nothing can be added to it. Closing it again with the same values changes nothing. A branch
+    can be closed only after the interview from which it branches off.
     """
 
     class Input(RowBody):

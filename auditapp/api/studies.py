@@ -1,4 +1,4 @@
-"""Studies that a program may see, the models that they were granted, and their webhooks."""
+"""The studies that a program may see, the models granted to them, and their webhooks."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ MAX_EVENTS = 20
 
 
 class StudyOutput(RowOutput):
-    """A study, with what the person may do in it."""
+    """A study, and what the person may do in it."""
 
     role = serializers.ChoiceField(ROLE_CHOICES, source="role.key", help_text="Your role in it.")
-    permissions = serializers.SerializerMethodField(help_text="What that role lets you do.")
+    permissions = serializers.SerializerMethodField(help_text="What this role allows you to do.")
 
     class Meta:
         ref_name = "Study"
@@ -46,7 +46,7 @@ class StudyOutput(RowOutput):
 
 
 class ListStudies(ApiView):
-    """The studies you may see, with your role in each, by name."""
+    """The studies that you may see, by name, with your role in each."""
 
     Query = PageParameters
     Output = StudyOutput
@@ -66,18 +66,20 @@ class ReadStudy(StudyView):
 
 
 class ListGrants(StudyView):
-    """The accounts whose models the study may use, with what is left for you: the most that a cap may be now."""
+    """The accounts whose models the study may use, with what is left for you, which is the highest cap that is possible now."""
 
     tag = "grants"
 
     class Output(RowOutput):
-        """A grant. Amounts are US dollars, what is left rounded down to cents; null: no limits, or revoked."""
+        """A grant. Amounts are in US dollars; what is left is rounded down to cents; null: no limits, or revoked."""
 
-        free_only = serializers.BooleanField(help_text="Whether it is for models that cost nothing only.")
-        left = InDollars(source="left.study", allow_null=True, help_text="Left for the study.")
-        left_today = InDollars(source="left.study_today", allow_null=True, help_text="Left for the study today.")
+        free_only = serializers.BooleanField(help_text="Whether it covers only models that cost nothing.")
+        left = InDollars(source="left.study", allow_null=True, help_text="What is left for the study.")
+        left_today = InDollars(
+            source="left.study_today", allow_null=True, help_text="What is left for the study today."
+        )
         left_for_you_today = InDollars(
-            source="left.person_today", allow_null=True, help_text="Left for you in the study today."
+            source="left.person_today", allow_null=True, help_text="What is left for you in the study today."
         )
 
         class Meta:
@@ -107,13 +109,13 @@ class ListGrants(StudyView):
 
 
 def describe_grant(row: dict[str, Any]) -> dict[str, object]:
-    """A grant with what is left of it, for output."""
+    """A grant, and what is left of it, for output."""
     grant = row["grant"]
     return {**vars(grant), "account": grant.account, "free_only": not grant.has_limits, "left": row["left"]}
 
 
 class ListWebhooks(StudyView):
-    """The webhooks of a study, in the order they were added, for leads. Their addresses may be secret: the token needs the
+    """The webhooks of a study, in the order they were added, for leads. Their addresses may be secret, so the token needs the
     scope manage."""
 
     tag = "webhooks"
@@ -121,7 +123,7 @@ class ListWebhooks(StudyView):
     class Output(RowOutput):
         """A webhook with the state of its deliveries."""
 
-        waiting = serializers.IntegerField(help_text="Deliveries to be sent, or to be tried again.")
+        waiting = serializers.IntegerField(help_text="Deliveries that are still to be sent, or to be tried again.")
         given_up = serializers.IntegerField(help_text="Deliveries that were never received.")
 
         class Meta:
@@ -141,7 +143,8 @@ class ListWebhooks(StudyView):
 
 
 class AddWebhook(StudyView):
-    """Tell an address what happens in a study. The answer has the secret that signs what is sent; it is shown only there."""
+    """Notify an address of what happens in a study. The response contains the secret that signs what is sent; it is shown only
+    once."""
 
     tag = "webhooks"
 
@@ -162,7 +165,7 @@ class AddWebhook(StudyView):
     class Output(RowOutput):
         """The webhook with its secret."""
 
-        secret = serializers.CharField(help_text="The secret that signs messages. It is shown only here.")
+        secret = serializers.CharField(help_text="The secret that signs messages. It is shown only in this response.")
 
         class Meta:
             ref_name = "AddedWebhook"

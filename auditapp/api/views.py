@@ -1,4 +1,4 @@
-"""What every operation has in common: who may call it, what it takes and gives, and how lists come in pages."""
+"""What all operations have in common: who may call them, what they take and return, and how lists are divided into pages."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class PageParameters(Parameters):
 
 
 class Pages(BasePagination):
-    """Counts a list and returns one page of it in two queries, whatever its length. The list needs a fixed order."""
+    """Counts a list and returns one page of it in two queries, whatever its length. The list must have a fixed order."""
 
     def paginate_queryset(
         self, queryset: QuerySet[Any] | Sequence[Any], request: Request, view: Any = None
@@ -85,29 +85,33 @@ class Pages(BasePagination):
         }
 
     def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
-        """None: an operation's ``Query`` declares them with its other parameters."""
+        """There are none here: an operation's ``Query`` declares them with its other parameters."""
         return []
 
     def _write_link(self, offset: int) -> str:
-        """Built from BASE_URL, never from the host in the request."""
+        """The address, built from BASE_URL and never from the host in the request."""
         query = self.request.query_params.copy()
         query["limit"], query["offset"] = str(self.limit), str(offset)
         return f"{settings.BASE_URL}{self.request.path}?{query.urlencode()}"
 
 
 class CursorParameters(Parameters):
-    """Which part of a long list to return: what comes after a row. What is added meanwhile moves nothing."""
+    """Which part of a long list to return: the rows after a given row. Rows that are added in the meantime do not shift the
+    pages."""
 
     limit = Numeral(
         min_value=1, max_value=MAX_LIMIT, default=DEFAULT_LIMIT, help_text="How many rows to return at most."
     )
     after = Numeral(
-        min_value=0, max_value=MAX_ID, default=0, help_text="Return rows with a larger id than this; 0 starts."
+        min_value=0,
+        max_value=MAX_ID,
+        default=0,
+        help_text="Return rows with an id above this; 0 starts at the beginning.",
     )
 
 
 class Cursor(Pages):
-    """Returns the rows after an id in one query, without counting: for lists as long as a study. Rows bear their ``id``."""
+    """Returns the rows after an id in one query, without counting, for very long lists. Rows have an ``id``."""
 
     def paginate_queryset(
         self, queryset: QuerySet[Any] | Sequence[Any], request: Request, view: Any = None
@@ -135,7 +139,7 @@ class Cursor(Pages):
 
 
 class FirstRenderer(DefaultContentNegotiation):
-    """Responses have one format, whatever the header Accept says."""
+    """Responses always have the same format, whatever the header Accept says."""
 
     def select_renderer(
         self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
@@ -150,7 +154,8 @@ class ApiView(APIView):
     A subclass declares its input (``Query`` for parameters, ``Input`` for the body) and its ``Output``, divided into
     pages if ``pagination_class`` is set. Its behaviour and the published schema both follow from these.
 
-    ``scope`` is what a token needs for it. One that writes has to declare it; one that reads needs ``Scope.READ``.
+    ``scope`` is the scope that a token needs for it. An operation that writes must declare it; one that reads needs
+    ``Scope.READ``.
     """
 
     scope: ClassVar[Scope | None] = None
@@ -176,11 +181,11 @@ class ApiView(APIView):
 
     @property
     def person(self) -> User:
-        """The person whose token was sent: ``initial`` lets nobody through without one."""
+        """The person whose token was sent; ``initial`` refuses requests without a token."""
         return cast("User", self.request.user)
 
     def find_operation(self, method: str | None) -> type[ApiView]:
-        """The class that declares what ``method`` does at this address."""
+        """The class that declares the operation of ``method`` at this address."""
         return self.operations.get("GET" if method == HTTPMethod.HEAD else str(method), type(self))
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
@@ -203,7 +208,7 @@ class ApiView(APIView):
         self.query = self._read_query(request)
 
     def open(self, operation: type[ApiView]) -> None:
-        """Load what the address names, if the person may see it. Raises ``Http404`` or ``PermissionDenied``."""
+        """Load the object that the address names, if the person may see it. Raises ``Http404`` or ``PermissionDenied``."""
 
     def finalize_response(  # type: ignore[override]
         self, request: Request, response: HttpResponseBase, *args: Any, **kwargs: Any
@@ -237,7 +242,7 @@ class ApiView(APIView):
         return self.answer_rows(pages, pages.paginate_queryset(rows, self.request, view=self))
 
     def answer_rows(self, pages: Pages, rows: Sequence[Any]) -> Response:
-        """The response for rows that are one page already."""
+        """The response for rows that are already one page."""
         output = self.find_operation(self.request.method).Output
         return pages.get_paginated_response(output(rows, many=True).data)
 
@@ -255,7 +260,8 @@ class ApiView(APIView):
 
 
 def find_scope(operation: type[ApiView], method: str) -> Scope:
-    """The scope that a token needs for an operation. Raises ``ImproperlyConfigured`` for one that writes and declares none."""
+    """The scope that a token needs for an operation. Raises ``ImproperlyConfigured`` for an operation that writes and declares
+    none."""
     if operation.scope is not None:
         return operation.scope
     if method not in {"GET", "HEAD"}:
@@ -287,12 +293,12 @@ class UnknownAddress(ApiView):
 
     def open(self, operation: type[ApiView]) -> None:
         raise Http404(
-            "The API has nothing at this address. Its addresses end with a slash; /api/v1/schema/ lists them."
+            "The API has no operation at this address. Its addresses end with a slash; /api/v1/schema/ lists them."
         )
 
 
 def at_one_address(**operations: type[ApiView]) -> type[ApiView]:
-    """A view that chooses one of several operations, each a class of its own, by the method of the request."""
+    """A view that chooses one of several operations, each a class, by the method of the request."""
     by_method = {method.upper(): operation for method, operation in operations.items()}
     name = "Or".join(operation.__name__ for operation in operations.values())
     return type(name, tuple(operations.values()), {"operations": by_method})

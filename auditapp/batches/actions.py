@@ -1,4 +1,4 @@
-"""What people do with a batch: pause, resume, drain and cancel it, decide about money and about cells without an answer."""
+"""What people do with a batch: pause, resume, drain or cancel it, and decide about money and about cells without an answer."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ STILL_PLANNED = "The cells of batch {batch} are still being stored. Wait until i
 
 
 def lock_batch(batch: Batch) -> Batch:
-    """The batch's row as it is now, locked until the transaction ends; claims and ends wait for it too."""
+    """The batch's current row, locked until the transaction ends. Claiming cells and ending calls also wait for this lock."""
     return Batch.objects.select_for_update().get(pk=batch.pk)
 
 
@@ -61,7 +61,8 @@ def commit_cap(batch: Batch, cap_nano: int | None, by: trail.Actor) -> None:
 
 
 def refuse_too_many(study: Study, by: trail.Actor) -> None:
-    """Raise ``Refused`` where a member has too many open batches for a further one. Two at the same moment may both pass."""
+    """Raise ``Refused`` if the study has too many open batches for another one. Two launches at the same moment may both
+    pass."""
     if needs_no_grant(by):
         return
     count = Batch.objects.filter(study=study, state__in=OPEN_STATES).count()
@@ -118,7 +119,7 @@ UNREADABLE_UNDECIDED = (
 
 
 class Unchanged(Enum):
-    """Leaves the cap as it is, where ``None`` removes it."""
+    """Marks that the cap stays as it is; ``None`` would remove it."""
 
     UNCHANGED = "unchanged"
 
@@ -129,8 +130,8 @@ UNCHANGED = Unchanged.UNCHANGED
 def check_cap(cap_usd: Decimal | None, unpriced: Iterable[str], open_ended: Iterable[str]) -> int | None:
     """The cap in whole nanodollars. Raises ``Refused``.
 
-    ``unpriced`` are the labels of models without a price, ``open_ended`` those of paid models whose answers nothing limits:
-    no sum could be reserved that is sure to be enough.
+    ``unpriced`` are the labels of models without a price, ``open_ended`` those of paid models whose answers have no limit: no
+    reserved amount would be certain to be enough.
     """
     if cap_usd is None:
         return None
@@ -145,8 +146,8 @@ def check_cap(cap_usd: Decimal | None, unpriced: Iterable[str], open_ended: Iter
     labels = sorted(set(open_ended))
     if labels:
         raise Refused(
-            f"A cap requires a known maximum cost per answer, and for {', '.join(labels)} no limit is set and the model's maximum "
-            "is not recorded. Record it on the model's page or with `python manage.py model set-capabilities LABEL "
+            f"A cap requires a known maximum cost per answer, but for {', '.join(labels)} no limit is set and the model's "
+            "maximum is not recorded. Record it on the model's page or with `python manage.py model set-capabilities LABEL "
             "--max-output-tokens N`, add the model again with a longest answer, or launch without a cap."
         )
     return to_nano(cap_usd)
@@ -181,7 +182,7 @@ def read_name(name: str) -> str:
 
 @transaction.atomic
 def rename_batch(*, batch: Batch, name: str, by: trail.Actor) -> None:
-    """Give the batch another name; also one that has ended. Raises ``Refused``."""
+    """Give the batch another name. It may have ended. Raises ``Refused``."""
     name = read_name(name)
     before = lock_batch(batch).title
     if name == before:
@@ -194,9 +195,9 @@ def rename_batch(*, batch: Batch, name: str, by: trail.Actor) -> None:
 def confirm_batch(
     *, batch: Batch, by: trail.Actor, cap_usd: Decimal | Unchanged | None = UNCHANGED, anyway: bool = False
 ) -> None:
-    """Approve a batch after its pilot: the rest is sent. Approving it twice changes nothing.
+    """Approve a batch after its pilot, so that the rest is sent. Approving it twice changes nothing.
 
-    ``anyway``: the person knows that nothing could be read in the pilot, if that is so.
+    ``anyway``: the person knows that nothing could be read in the pilot; needed only if that is the case.
     """
     locked = lock_batch(batch)
     refuse_ended(locked, "confirmed")
@@ -204,7 +205,7 @@ def confirm_batch(
         batch.refresh_from_db()
         return
     if locked.state != Batch.State.WAITING:
-        raise Refused("The pilot has not ended yet. Wait for it or resume it, then confirm its estimate.")
+        raise Refused("The pilot has not ended yet. Wait until it has ended or resume it, then confirm its estimate.")
     is_unreadable = bool(describe_unreadable_pilot(locked))
     if is_unreadable and not anyway:
         raise Refused(UNREADABLE_UNDECIDED, field="anyway", status=409)
@@ -258,7 +259,7 @@ def _round_up(batch: Batch) -> Decimal:
 
 @transaction.atomic
 def pause_batch(*, batch: Batch, by: trail.Actor) -> None:
-    """Send no new calls; those in flight finish and are stored. A batch that waits for its server then waits for a person."""
+    """Send no new calls; those in flight finish and are stored. A batch that waited for its server now waits for a person."""
     locked = lock_batch(batch)
     refuse_ended(locked, "paused")
     _refuse_planning(locked)
@@ -269,14 +270,14 @@ def pause_batch(*, batch: Batch, by: trail.Actor) -> None:
 
 
 def pause_granted(*, grant: Grant, by: trail.Actor) -> int:
-    """Pause every batch of the study that asks models of the grant's account; their number."""
+    """Pause every batch of the study that uses models of the grant's account. Returns how many."""
     arms = Arm.objects.filter(batch__study=grant.study_id, variant__account=grant.account_id)
     return pause_batches(batches=Batch.objects.filter(pk__in=arms.values("batch")), by=by)
 
 
 @transaction.atomic
 def pause_batches(*, batches: QuerySet[Batch], by: trail.Actor) -> int:
-    """Pause each of ``batches`` that sends calls, or would go on by itself when its server answers; their number."""
+    """Pause each of ``batches`` that sends calls or would resume by itself when its server answers. Returns how many."""
     at_work = [
         batch
         for batch in batches.filter(state__in=SENDING_STATES).order_by("pk")
@@ -307,7 +308,7 @@ def resume_batch(*, batch: Batch, by: trail.Actor) -> None:
 
 @transaction.atomic
 def drain_batch(*, batch: Batch, by: trail.Actor) -> None:
-    """Start no new cell; those started are finished, then the batch pauses."""
+    """Start no new cells. Started cells are finished, then the batch pauses."""
     locked = lock_batch(batch)
     refuse_ended(locked, "drained")
     _refuse_planning(locked)
@@ -326,8 +327,8 @@ def drain_batch(*, batch: Batch, by: trail.Actor) -> None:
 def cancel_batch(*, batch: Batch, by: trail.Actor, cut_off: bool = False) -> None:
     """End a batch for good: waiting cells are cancelled.
 
-    Calls in flight finish and are stored, unless they are ``cut_off``: then their end is unknown, and they may have been
-    paid for. A cancelled batch can still be cut off.
+    Calls in flight finish and are stored, unless ``cut_off`` is set: then their end is unknown, and they may have been paid for.
+    The calls of a cancelled batch can still be cut off.
     """
     locked = lock_batch(batch)
     control = Batch.Control.ABORT if cut_off else Batch.Control.CANCEL
@@ -348,7 +349,7 @@ def cancel_batch(*, batch: Batch, by: trail.Actor, cut_off: bool = False) -> Non
 
 
 def sum_open_calls(job: ProviderJob) -> tuple[int, int]:
-    """How many calls of a job have no end yet, and the nano dollars that are reserved for them."""
+    """How many calls of a job have not ended yet, and the nanodollars reserved for them."""
     found = Attempt.objects.filter(job=job, end=Attempt.End.OPEN).aggregate(
         calls=Count("pk"), nano=Sum("reserved_nano")
     )
@@ -357,15 +358,16 @@ def sum_open_calls(job: ProviderJob) -> tuple[int, int]:
 
 @transaction.atomic
 def end_job(*, job: ProviderJob, by: trail.Actor) -> None:
-    """Have a job ended that its provider has not known for a day. A worker asks the provider once more; if it still does not know
-    the job, the end of its calls is unknown: they may have been paid for, and are asked again where the batch does so."""
+    """Request the end of a job that its provider has not recognized for a day. A worker asks the provider once more; if it still
+    does not recognize the job, the end of its calls is unknown. They may have been paid for, and they are asked again if the
+    batch does so with lost answers."""
     locked = ProviderJob.objects.select_for_update().select_related("queue__batch").get(pk=job.pk)
     if locked.ended_at is not None:
         return
     if not locked.may_be_ended:
         raise Refused(
-            f"Job {locked.pk} cannot be ended, because that is possible only after its provider has not recognized it for a day. "
-            "To stop a job in progress, cancel the batch."
+            f"Job {locked.pk} cannot be ended yet. A job can be ended only if its provider has not recognized it for a day. To "
+            "stop a job in progress, cancel the batch."
         )
     calls, nano = sum_open_calls(locked)
     ProviderJob.objects.filter(pk=locked.pk).update(ended_at=read_now())
@@ -389,7 +391,7 @@ def change_concurrency(*, batch: Batch, concurrency: int, by: trail.Actor) -> No
 
 
 def check_concurrency(concurrency: int) -> None:
-    """Raise ``Refused`` for a number of calls in flight that is out of range."""
+    """Raise ``Refused`` if the number of calls in flight is out of range."""
     if not 1 <= concurrency <= MAX_IN_FLIGHT:
         raise Refused(f"Calls in flight must be between 1 and {MAX_IN_FLIGHT:,}.")
 
@@ -419,10 +421,11 @@ GIVEN_UP = "its end is unknown, and a person decided not to ask again"
 
 @transaction.atomic
 def retry_failed(*, batch: Batch, by: trail.Actor, only: Collection[int] | None = None) -> int:
-    """Ask failed cells again, even in a batch that is done; returns their number. Their earlier attempts stay.
+    """Ask failed cells again, even in a batch that is done. Returns how many.
 
-    ``only``: the cells to ask again, with the failed ones that they continue, and those that failed because of any of these;
-    without it, every failed one. In a conversation the first is asked, and the others wait for it again.
+    Their earlier attempts are kept. ``only``: the cells to ask again, together with the failed cells that they continue, and the
+    cells that failed because of any of these; without it, all failed cells. In a conversation, the first failed cell is asked and
+    the others wait for it again.
     """
     locked = lock_batch(batch)
     if locked.state == Batch.State.CANCELLED:
@@ -448,9 +451,9 @@ def retry_failed(*, batch: Batch, by: trail.Actor, only: Collection[int] | None 
 
 @transaction.atomic
 def release_held(*, batch: Batch, by: trail.Actor, again: bool) -> int:
-    """Decide about every held cell: ask ``again``, which may pay twice, or count it as failed; returns their number.
+    """Decide about every held cell: ask ``again``, which may mean paying twice, or count it as failed.
 
-    A batch that stays open and was paused by them goes on, unless its grant does not cover it any more.
+    Returns how many. An open batch that was paused because of held cells continues, unless its grant no longer covers it.
     """
     locked = lock_batch(batch)
     refuse_ended(locked, "changed")
@@ -476,7 +479,7 @@ def release_held(*, batch: Batch, by: trail.Actor, again: bool) -> int:
 
 
 def _end_work(batch: Batch) -> None:
-    """When the last held cell is given up, a batch may be done, or its pilot over."""
+    """When the last held cell is given up, the batch may be done or its pilot may have ended."""
     finish_if_complete(batch)
     batch.refresh_from_db()
     if batch.state == Batch.State.PAUSED and choose_working_state(batch) == Batch.State.WAITING:

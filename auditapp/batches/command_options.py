@@ -1,4 +1,4 @@
-"""What the commands that launch a batch have in common: what they take, how they wait, and what they say."""
+"""What the commands that launch a batch have in common: their options, how they wait, and their output."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ POLL_SECONDS = 0.3
 
 BATCH = Argument("--batch", type=int, required=True, metavar="N", help="the batch")
 MAYBE_BATCH = BATCH.but(required=False)
-CAP = Argument("--cap", metavar="USD", help="the most to spend; no call that could exceed it is sent")
+CAP = Argument("--cap", metavar="USD", help="the maximum to spend; no call that could exceed it is sent")
 REPEATS = Argument(
     "--repeats", type=int, default=1, metavar="K", help="how often each call is made (default: %(default)s)"
 )
@@ -68,9 +68,10 @@ OF_LAUNCHES = (
 
 
 class LaunchCommand(ActCommand):
-    """A verb that launches a batch: it waits for it if asked to, prints what came of it, and fails if the batch stopped.
+    """A verb that launches a batch.
 
-    It takes ``OF_LAUNCHES`` and a pilot besides what is its own.
+    It waits for the batch if asked to, prints the result, and fails if the batch stopped. Besides its own options it takes
+    ``OF_LAUNCHES`` and a pilot.
     """
 
     pilot = PILOT
@@ -92,7 +93,7 @@ class LaunchCommand(ActCommand):
             refuse_stopped(batch)
 
     def launch(self, how: LaunchOptions, options: dict[str, Any]) -> Batch:
-        """The batch, launched. Raises ``CommandError``, ``Refused``."""
+        """Launch and return the batch. Raises ``CommandError``, ``Refused``."""
         raise NotImplementedError
 
     def watch(self, batch: Batch, *, says_yes: bool) -> Batch:
@@ -100,7 +101,7 @@ class LaunchCommand(ActCommand):
         return wait_for_launched(batch, says_yes=says_yes, report=self.stderr.write)
 
     def conclude(self, batch: Batch) -> tuple[dict[str, Any], str | Iterable[str]]:
-        """What came of the batch, and the same in words, which are for one that was waited for."""
+        """The result of the batch, and the same in words; the words are for a batch that the command waited for."""
         summary = summarise_batch(batch, read_progress(batch), is_whole=True)
         return summary, f"Batch {batch.pk}: {summary['cells']} {self.things}, {batch.get_state_display().lower()}."
 
@@ -140,7 +141,7 @@ def wait_for_launched(batch: Batch, *, says_yes: bool, report: Callable[[str], N
 
 
 def describe_launched(batch: Batch) -> str:
-    """That a batch which this command does not wait for was launched: where to watch it, and how to wait for it."""
+    """The message about a launched batch for which the command does not wait: where to watch it, and how to wait for it."""
     cells = batch.cells.count()
     launched = f"Batch {batch.pk} was launched with {cells:,} cell{'' if cells == 1 else 's'}"
     watch = f"Watch it at {write_address(batch)} or with `manage.py batch show {batch.pk}`."
@@ -152,7 +153,7 @@ def describe_launched(batch: Batch) -> str:
 
 
 def describe_waiting(batch: Batch) -> str:
-    """What a person can do with a batch whose pilot has ended: the worker's reason, if it should not go on."""
+    """What a person can do with a batch whose pilot has ended, including the worker's reason if the batch should not continue."""
     left = batch.cells.filter(state=Cell.State.PLANNED).count()
     rest = f"{left:,} cell{' waits' if left == 1 else 's wait'} for approval."
     anyway = " --anyway" if batch.state_reason else ""
@@ -164,12 +165,12 @@ def describe_waiting(batch: Batch) -> str:
 
 
 def write_address(batch: Batch) -> str:
-    """The whole address of a batch's page. Reads batch.study."""
+    """The full address of a batch's page. Reads batch.study."""
     return f"{settings.BASE_URL}{reverse('batches:detail', args=[batch.study.slug, batch.pk])}"
 
 
 def warn_of_limits(batch: Batch, report: Callable[[str], None]) -> None:
-    """Report what the page of a launch says about the longest answers of the batch's models."""
+    """Print what the launch page says about the longest answers of the batch's models."""
     if batch.route == Batch.Route.FILE:
         return
     arms = batch.arms.select_related("variant__account", "capabilities")
@@ -180,7 +181,7 @@ def warn_of_limits(batch: Batch, report: Callable[[str], None]) -> None:
 
 
 def warn_of_low_cap(batch: Batch, report: Callable[[str], None], *, although_confirmed: bool = False) -> None:
-    """Report that the cap of a batch is below its estimate, while it waits after its pilot."""
+    """Print that the cap of a batch is below its estimate, while the batch waits after its pilot."""
     if batch.state != Batch.State.WAITING and not although_confirmed:
         return
     if warning := warn_of_cap(estimate_batch(batch), batch.cap_nano):
@@ -188,7 +189,7 @@ def warn_of_low_cap(batch: Batch, report: Callable[[str], None], *, although_con
 
 
 def refuse_stopped(batch: Batch) -> None:
-    """Raise ``CommandError`` for a batch that stopped before its end; one that waits for approval is as it should be."""
+    """Raise ``CommandError`` for a batch that stopped before its end. Waiting for approval is not an error."""
     if batch.state not in {Batch.State.DONE, Batch.State.WAITING}:
         raise CommandError(
             f"Batch {batch.pk} is {batch.get_state_display().lower()}: {batch.state_reason or 'stopped'}"
@@ -212,8 +213,8 @@ def _confirm_below_cap(batch: Batch, report: Callable[[str], None]) -> bool:
 
 
 def wait_for_batch(batch: Batch, *, report: Callable[[str], None], until: Callable[[], bool] = lambda: False) -> Batch:
-    """Return the batch once it does nothing more by itself, or ``until`` says that this is enough: it is done, paused,
-    cancelled, or waits for approval. A batch that waits for its server resumes by itself.
+    """Return the batch once it does nothing more by itself: it is done, paused, cancelled, or waits for approval; or earlier, if
+    ``until`` is satisfied. A batch that waits for its server resumes by itself, so it does not end the waiting.
 
     ``report`` gets a line when this process does the work itself.
     """

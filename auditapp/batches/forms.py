@@ -24,7 +24,7 @@ MAX_ANSWER_FILE = 512 * 1024 * 1024
 
 
 def list_variants() -> QuerySet[ModelVariant]:
-    """The models to choose from, with their accounts."""
+    """The models that can be chosen, with their accounts."""
     return ModelVariant.objects.select_related("account")
 
 
@@ -67,7 +67,7 @@ def _check_name(name: str) -> None:
 
 
 def seed_field(*, largest: int, help_text: str) -> forms.IntegerField:
-    """The number with which a sample can be drawn again; a new one is offered each time."""
+    """The number with which a sample can be drawn again; a new number is suggested each time."""
     return forms.IntegerField(
         min_value=0,
         max_value=largest,
@@ -77,26 +77,26 @@ def seed_field(*, largest: int, help_text: str) -> forms.IntegerField:
 
 
 class LaunchForm(forms.Form):
-    """A form that launches once: by its idempotency key."""
+    """A form that launches only once, thanks to its idempotency key."""
 
     def renew(self) -> None:
-        """Give the form a new key: with the old one it would return the batch that was launched."""
+        """Give the form a new key; with the old key it would return the batch that was already launched."""
         renewed = self.data.copy()  # type: ignore[attr-defined]
         renewed[self.add_prefix("idempotency_key")] = str(uuid.uuid4())
         self.data = renewed
 
 
 class LaunchOptionsForm(LaunchForm, RowForm):
-    """The launch options: the part of every launch form that does not depend on what is asked.
+    """The launch options: the part of every launch form that does not depend on the questions.
 
-    A feature's form adds its own fields and lists them, group by group, in ``what``; names in one text share a row.
+    A feature's form adds its own fields and lists them, group by group, in ``what``; names in the same string share a row.
     """
 
     what: Sequence[tuple[str, Sequence[str]]] = ()
     how = ("name", "route", "repeats concurrency", "pilot cap", "lost_answers", "uses_cache")
 
     name = name_field(
-        required=False, help_text="Distinguishes it from other batches. Without a name, it is named after what it asks."
+        required=False, help_text="Distinguishes the batch from others. Without a name, it is named after what it asks."
     )
     repeats = forms.IntegerField(
         min_value=1, max_value=100, initial=1, help_text="How often each model gets each text for each task."
@@ -146,11 +146,12 @@ class LaunchOptionsForm(LaunchForm, RowForm):
 
     @property
     def as_sent(self) -> list[BoundField]:
-        """Every field, to be passed through the review as hidden inputs."""
+        """Every field, for passing it through the review as a hidden input."""
         return list(self)
 
     def options(self) -> LaunchOptions:
-        """What was chosen. A batch whose answers come in as a file has no pilot: the file is answered as a whole."""
+        """The chosen options. A batch whose answers are imported from a file has no pilot, because the file is answered as a
+        whole."""
         chosen = self.cleaned_data
         route = chosen.get("route", Batch.Route.LIVE.value)
         return LaunchOptions(
@@ -233,7 +234,7 @@ class AnswersForm(forms.Form):
         label="File of answers",
         help_text="JSON lines, one answer each, with the custom_id of its request. Answers that have already been imported are "
         "left out.",
-        validators=[limit_size(MAX_ANSWER_FILE, "Split it between lines and import the parts one by one.")],
+        validators=[limit_size(MAX_ANSWER_FILE, "Split the file between two lines and import the parts one by one.")],
     )
 
 

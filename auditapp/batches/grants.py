@@ -1,7 +1,7 @@
-"""Whose money a batch may spend: grants of accounts to studies, and what batches have committed of them.
+"""Whose money a batch may spend: grants of accounts to studies, and the amounts that batches have committed.
 
 A batch commits its cap when it is launched, and again whenever it could spend more; the ledger keeps each batch within its cap.
-So calls need not look here. An ended batch counts with what it spent.
+So grants need not be checked for each call. An ended batch counts with the amount that it spent.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CENT = NANO // 100
 
 
 class Asked(NamedTuple):
-    """An account whose models a batch asks; ``is_paid`` unless all of them are known to cost nothing."""
+    """An account whose models a batch uses; ``is_paid`` unless all of these are known to cost nothing."""
 
     account: ProviderAccount
     labels: list[str]
@@ -46,13 +46,14 @@ class Left(NamedTuple):
 
 
 def needs_no_grant(by: trail.Actor) -> bool:
-    """Whether somebody decides about the site's money herself: its owner, and who runs commands on its server."""
+    """Whether a person decides about the site's money herself. The owner of the site does, and so does anyone who runs commands
+    on its server."""
     return not isinstance(by, User) or by.is_superuser
 
 
 def find_asked(priced: Iterable[tuple[ModelVariant, Decimal | None, Decimal | None]]) -> list[Asked]:
-    """The accounts of these variants that are somebody's resource, each with its prices in and out. A model without a price
-    counts as paid; the fake provider and answers from a file cost nobody anything. Reads variant.account."""
+    """The accounts of these variants for which somebody pays, each with its prices in and out. A model without a price counts as
+    paid; the fake provider and answers from a file cost nothing. Reads variant.account."""
     found: dict[int, Asked] = {}
     for variant, price_in, price_out in priced:
         if variant.provider in CALLS_NOBODY:
@@ -71,7 +72,7 @@ def find_asked_at(variants: Iterable[ModelVariant], prices: Mapping[int, Price])
 
 
 def find_asked_of(batch: Batch) -> list[Asked]:
-    """The same of a launched batch, at the prices that it keeps."""
+    """The same for a launched batch, at the prices that it keeps."""
     arms = Arm.objects.filter(batch=batch).select_related("variant__account")
     return find_asked((arm.variant, arm.price_in, arm.price_out) for arm in arms)
 
@@ -79,8 +80,8 @@ def find_asked_of(batch: Batch) -> list[Asked]:
 def commit_money(*, batch: Batch, cap_nano: int | None, by: trail.Actor) -> None:
     """Commit the batch's cap against the study's grants, before the batch can spend more. Inside a transaction.
 
-    ``batch`` is as it was before the change. Where ``by`` needs no grant nothing is refused, and a batch that has committed
-    money already follows its new cap. Raises ``Refused``.
+    ``batch`` is as it was before the change. If ``by`` needs no grant, nothing is refused, and a batch that has already committed
+    money is adjusted to its new cap. Raises ``Refused``.
     """
     asked = find_asked_of(batch)
     if not asked:
@@ -99,12 +100,12 @@ def commit_money(*, batch: Batch, cap_nano: int | None, by: trail.Actor) -> None
 
 
 def find_today() -> datetime.date:
-    """The day of the site's time zone by the database's clock."""
+    """The current day in the site's time zone, by the database's clock."""
     return timezone.localdate(read_now())
 
 
 def check_money(*, study: Study, asked: Sequence[Asked], cap_nano: int | None, by: trail.Actor) -> None:
-    """Refuse what ``commit_money`` would refuse of a new batch, before anything is written. Raises ``Refused``."""
+    """Refuse a new batch that ``commit_money`` would refuse, before anything is written. Raises ``Refused``."""
     if needs_no_grant(by) or not asked:
         return
     grants = find_grants(study, asked)
@@ -122,14 +123,14 @@ def find_grants(study: Study, asked: Iterable[Asked]) -> dict[int, Grant]:
 
 
 def find_left(grant: Grant, by: trail.Actor) -> Left:
-    """What is left of the grant now. What the limits cannot give is not left: a person never has more than the study."""
+    """What is left of the grant now, within all of its limits: a person never has more left than the study."""
     sums = sum_shares(_list_counted(grant), day=find_today(), person=_key_of(by))
     return _subtract(grant, sums)
 
 
 def round_down(nano: int) -> int:
-    """In whole cents. What is left is never shown exactly: it would tell what an ended batch cost, also to those from whom its
-    calls are hidden."""
+    """In whole cents. The exact amount left is never shown: it would reveal what an ended batch cost, even to people from whom
+    its calls are hidden."""
     return nano // CENT * CENT
 
 
@@ -196,7 +197,7 @@ def _check_covered(study: Study, asked: Asked, grant: Grant | None, cap_nano: in
 
 
 def _check_limits(grant: Grant, left: Left, more: int) -> None:
-    """Refuse to commit more than is left. Raises ``Refused``."""
+    """Refuse to commit more than what is left. Raises ``Refused``."""
     limits = [
         (left.study, grant.study_nano, "this study in all"),
         (left.study_today, grant.study_day_nano, "this study today"),
@@ -205,9 +206,9 @@ def _check_limits(grant: Grant, left: Left, more: int) -> None:
     for amount, limit, whom in limits:
         if more > amount:
             raise Refused(
-                f"This would commit ${_in_words(more)} of the money granted for the account {grant.account.name}, and "
-                f"${_in_words(round_down(amount))} of ${_in_words(limit)} is left for {whom}. Choose a lower cap, wait until other "
-                "batches have ended, or ask the owner of the site for more."
+                f"This would commit ${_in_words(more)} of the money granted for the account {grant.account.name}, but only "
+                f"${_in_words(round_down(amount))} of ${_in_words(limit)} is left for {whom}. Choose a lower cap, wait until "
+                "other batches have ended, or ask the owner of the site for more."
             )
 
 
@@ -217,7 +218,7 @@ def _in_words(nano: int | None) -> str:
 
 
 def _read_rows(grant: Grant) -> dict[int, list[Share]]:
-    """All rows of the study and account by batch, under whichever number of the grant."""
+    """All rows of the study and account by batch, whatever the number of the grant."""
     rows = Commitment.objects.filter(grant__study=grant.study_id, grant__account=grant.account_id).order_by("pk")
     found: dict[int, list[Share]] = {}
     for batch, day, person, nano in rows.values_list("batch_number", "day", "person_id", "nano"):
@@ -230,7 +231,8 @@ def _list_counted(grant: Grant) -> list[Share]:
 
 
 def _count_batches(grant: Grant, rows: Mapping[int, list[Share]]) -> list[Share]:
-    """What these batches count with: their commitments while they are open, and what they spent when they have ended."""
+    """The amounts with which these batches count: what they have committed while they are open, and what they spent once they
+    have ended."""
     batches = Batch.objects.in_bulk(list(rows))
     ended = [batch for batch in batches.values() if not batch.is_open]
     spent = _read_spent(grant, ended)
@@ -241,7 +243,7 @@ def _count_batches(grant: Grant, rows: Mapping[int, list[Share]]) -> list[Share]
 
 
 def _read_spent(grant: Grant, ended: Sequence[Batch]) -> dict[int, int]:
-    """What each ended batch spent on the grant's account, calls whose end is unknown at their highest price."""
+    """What each ended batch spent on the grant's account, counting calls whose end is unknown at their highest price."""
     spent = {batch.pk: batch.spent_nano + batch.reserved_nano for batch in ended}
     arms = Arm.objects.filter(batch__in=spent).exclude(variant__account=grant.account_id)
     mixed = set(arms.order_by().values_list("batch", flat=True).distinct())

@@ -1,7 +1,7 @@
-"""Store the cells of a launch: in its own transaction, or, where they are many, in short ones after it.
+"""Store the cells of a launch: in the transaction of the launch or, if there are many, in short transactions after it.
 
-A batch whose cells are still to come is in the state *planning*. It has its arms, its money and its event from the start, and
-no work queue before all of its cells are there, so no worker can find it.
+While its cells are being stored, a batch is in the state *planning*. It has its arms, its money and its event from the start, but
+no work queue until all of its cells are stored, so no worker can find it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ STOPPED = "Batch {batch} was cancelled before all of its cells were stored. Noth
 
 
 class Grid(NamedTuple):
-    """The cells of a batch to be: its arms, and for each of them its inputs and the number of conversations of its pilot.
+    """The cells of a planned batch: its arms, and for each arm its inputs and the number of conversations in its pilot.
 
     ``after`` says which input continues which; an input that continues none and that none continues is a conversation of its own.
     """
@@ -61,7 +61,7 @@ class Grid(NamedTuple):
 
 
 def is_large(route: str, cells: int) -> bool:
-    """Whether the cells are stored after the transaction of the launch. Answers of a file may be read in the same one."""
+    """Whether the cells are stored after the transaction of the launch. Answers from a file may be read in the same transaction."""
     return cells > SMALL_SIZE and route != Batch.Route.FILE
 
 
@@ -81,9 +81,10 @@ def plan_at_once(batch: Batch, grid: Grid) -> None:
 
 
 def plan_by_parts(batch: Batch, grid: Grid, *, by: trail.Actor) -> None:
-    """Store the cells in short transactions, and let the workers see the batch in the last one. Outside of any transaction.
+    """Store the cells in short transactions; the last one makes the batch visible to the workers. Call it outside any
+    transaction.
 
-    When it cannot go on, the batch is cancelled without having asked anything. Raises ``Refused``.
+    If it cannot continue, the batch is cancelled before anything is asked. Raises ``Refused``.
     """
     try:
         for arm_id, again, ids in _cut(grid):
@@ -113,7 +114,7 @@ def plan_by_parts(batch: Batch, grid: Grid, *, by: trail.Actor) -> None:
 
 
 def cancel_abandoned(*, seconds: float = math.inf) -> None:
-    """Cancel the batches whose launch was killed; after ``seconds`` the rest is left for later."""
+    """Cancel the batches whose launch was killed. After ``seconds``, the rest is left for later."""
     end = time.monotonic() + seconds
     late = read_now() - ABANDONED_AFTER
     for batch in Batch.objects.filter(state=Batch.State.PLANNING, created_at__lt=late).order_by("pk"):
@@ -129,7 +130,7 @@ def _refuse_stopped(batch: Batch) -> Batch:
 
 
 def _give_up(batch: Batch, *, end: float = math.inf, why: str = INTERRUPTED) -> None:
-    """Remove the cells of a batch that is still being planned, which nobody has seen or asked, and cancel it."""
+    """Remove the cells of a batch that is still being planned, which have not been seen or asked, and cancel the batch."""
     at_a_time = CELLS_AT_A_TIME[connection.vendor]
     while time.monotonic() < end:
         with short_transaction():
@@ -179,7 +180,7 @@ def draw_pilots(batch: Batch, grid: Grid) -> Iterator[tuple[Arm, dict[int, list[
 def draw_pilot(conversations: Sequence[Sequence[int]], repeats: int, count: int, *, seed: str) -> dict[int, list[int]]:
     """``count`` whole conversations of an arm as inputs by repeat: a simple random sample, the same for the same seed.
 
-    At random and not the first ones, because texts have an order: the cost of the first says little about the rest.
+    The sample is random because texts have an order, so the cost of the first ones says little about the rest.
     """
     places = random.Random(seed).sample(range(len(conversations) * repeats), count)  # noqa: S311 - a sample, not a secret
     drawn: dict[int, list[int]] = defaultdict(list)

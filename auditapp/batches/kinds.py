@@ -1,6 +1,6 @@
-"""The kinds of batches. Each feature registers its own, so that the engine imports none of them.
+"""The kinds of batches. Each feature registers its own kind, so that the engine imports none of them.
 
-Hand the ends of cells over to their kind."""
+The ends of cells are passed to the kind of their batch."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ NOT_STORABLE, NO_ROOM = "not_storable", "no_room"
 class Answered(NamedTuple):
     """The end of one cell, as the engine passes it to the kind.
 
-    ``answer`` is the model's text; ``None`` when the provider never gave a usable answer (``error`` says why; it is
-    ``earlier_failed`` where an earlier cell of the conversation has none).
+    ``answer`` is the model's text; ``None`` if the provider never gave a usable answer (``error`` says why; it is
+    ``earlier_failed`` if an earlier cell of the conversation has no answer).
     """
 
     cell_id: int
@@ -50,14 +50,14 @@ Link = tuple[str, str]
 
 
 class Visibility(NamedTuple):
-    """What somebody may see of the calls of a batch.
+    """What a person may see of the calls of a batch.
 
-    ``is_whole``: everything. Otherwise no sum by model, task or outcome, and only calls whose input is among ``inputs`` (a
-    query of keys; ``None``: no call at all). A call of a conversation shows those before it, so ``inputs`` hold whole
-    conversations. ``sentence`` says why and what to do; ``interviews`` are those to unblind to see the rest.
-    ``allows_requests``: whether the requests may be exported as a file. ``hides_calls``: sums show, and single calls to nobody.
-    ``names_conditions``: they name the conditions of masked interviews, so that a person who opens them says that she will not
-    code these.
+    ``is_whole``: everything. Otherwise she sees no sums by model, task or outcome, and only calls whose input is among ``inputs``
+    (a query of keys; ``None``: no call at all). A call of a conversation shows those before it, so ``inputs`` contains only whole
+    conversations. ``sentence`` says why and what to do; ``interviews`` are those to unblind in order to see the rest.
+    ``allows_requests``: whether the requests may be exported as a file. ``hides_calls``: sums are shown, but nobody sees single
+    calls. ``names_conditions``: the calls name the conditions of masked interviews, so a person who opens them confirms that she
+    will not code these interviews.
     """
 
     is_whole: bool
@@ -70,11 +70,11 @@ class Visibility(NamedTuple):
 
     @property
     def is_closed(self) -> bool:
-        """Whether no call at all may be seen."""
+        """Whether the person may see no call at all."""
         return self.hides_calls or (not self.is_whole and self.inputs is None)
 
     def shows(self, cell: Cell) -> bool:
-        """Whether the calls of this cell may be seen. One query at most."""
+        """Whether the person may see the calls of this cell. One query at most."""
         if self.is_closed:
             return False
         return self.is_whole or (self.inputs is not None and self.inputs.filter(pk=cell.input_id).exists())
@@ -91,11 +91,11 @@ ArmOutcomes = Sequence[tuple[Arm, Mapping[str, int]]]
 
 
 class BatchKind(ABC):
-    """What a feature does for the engine: a subclass for each kind of batch. A worker writes prompts and stores answers, never a
-    web request.
+    """What a feature does for the engine: a subclass for each kind of batch. Prompts are written and answers are stored by workers,
+    never in a web request.
 
-    ``name`` is stored with every batch of the kind. ``unreadable`` are outcomes that mean that nothing could be read: a pilot
-    with no others asks for a decision.
+    ``name`` is stored with every batch of the kind. ``unreadable`` are outcomes that mean that nothing could be read: if a pilot
+    has no other outcomes, a person has to decide.
     """
 
     name: str
@@ -103,36 +103,37 @@ class BatchKind(ABC):
 
     @abstractmethod
     def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, Said]:
-        """The user message for each input, or a conversation in its place. An input that is missing cannot be asked: its cell
-        fails.
+        """The user message for each input, or a conversation instead. An input that is missing from the result cannot be asked:
+        its cell fails.
 
-        What was said earlier in a cell's conversation is added by the engine: ``history`` is only what its first cell begins with.
-        The review of a launch asks here too, before there are cells or answers: where ``write_conversations`` says
-        something else, this is the longest text that may be sent.
+        The engine adds what was said earlier in a cell's conversation: ``history`` is only what the first cell begins with. The
+        review of a launch also calls this, before there are cells or answers: if ``write_conversations`` returns something else,
+        this is the longest text that may be sent.
         """
 
     @abstractmethod
     def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
         """Parse and store the answers; return the outcome of each cell (at most 30 characters).
 
-        Runs inside the transaction that also stores the results. It is called again for a cell only when that
-        transaction was rolled back.
+        Runs inside the transaction that also stores the results. It is called again for a cell only if that transaction was
+        rolled back.
         """
 
     def reopen(self, cell_ids: Sequence[int]) -> None:  # noqa: B027 - most kinds have nothing to delete
         """Delete what was stored for failed cells, because they will be asked again.
 
-        Runs inside the action's transaction. Nothing but "no answer came" can be stored for them.
+        Runs inside the action's transaction. For these cells, only the absence of an answer can have been stored.
         """
 
     def write_conversations(
         self, arm: Arm, cells: Sequence[Cell], exchanges: Mapping[int, Sequence[Exchange]]
     ) -> Mapping[int, Said]:
-        """What is said in each cell, by the cell's key; a cell that is missing fails. Defined by a kind whose messages depend on
-        the repeat, or on what the model answered before.
+        """The messages of each cell, by the cell's key; a cell that is missing from the result fails. Defined by a kind whose
+        messages depend on the repeat, or on what the model answered before.
 
-        ``exchanges`` has what was said before a cell with a previous, oldest first: each question exactly as sent, with the words
-        of the stored answer. The engine sends it as the history of that cell, whatever the returned conversation contains.
+        ``exchanges`` has the conversation before each cell that has a previous call, oldest first: each question exactly as sent,
+        with the words of the stored answer. The engine sends it as the history of that cell, whatever the returned conversation
+        contains.
         """
         messages = self.write_prompts(arm, list(dict.fromkeys(cell.input_id for cell in cells)))
         return {cell.pk: messages[cell.input_id] for cell in cells if cell.input_id in messages}
@@ -154,8 +155,8 @@ class BatchKind(ABC):
         return ()
 
     def find_alarms(self, outcomes: ArmOutcomes) -> list[str]:
-        """What outcomes are an alarm, in sentences for the page of a batch. They show only to those who see the whole batch.
-        Reads arm.variant."""
+        """Alarms raised by the outcomes, in sentences for the page of a batch. Only people who see the whole batch see them. Reads
+        arm.variant."""
         return []
 
 
@@ -173,12 +174,11 @@ def get_kind(name: str) -> BatchKind:
     try:
         return _kinds[name]
     except KeyError:
-        raise LookupError(f"No feature handles batches of kind {name!r}; there are {sorted(_kinds)}.") from None
+        raise LookupError(f"No feature handles batches of kind {name!r}. The kinds are {sorted(_kinds)}.") from None
 
 
 def write_answer_schema(arm: Arm, prompt: str) -> dict[str, Any] | None:
-    """The JSON schema that the answer to ``prompt`` is held to; ``None`` for none. Reads arm.batch where the arm asks for
-    one."""
+    """The JSON schema that the answer to ``prompt`` must follow; ``None`` for none. Reads arm.batch if the arm asks for one."""
     form = arm.settings.get(ANSWER_SCHEMA)
     schema = get_kind(arm.batch.kind).write_schema(arm, prompt) if form else None
     return strip_limits(schema) if schema and form == Capabilities.AnswerSchema.PLAIN else schema
@@ -198,15 +198,15 @@ def alarm_by_model(outcomes: ArmOutcomes, find: Callable[[Mapping[str, int]], li
 
 
 def is_always_visible(batch: Batch, viewer: Viewer) -> bool:
-    """Whether the viewer sees the whole batch, whatever she has unblinded. No query, for lists."""
+    """Whether the viewer sees the whole batch, whatever she has unblinded. For lists; makes no query."""
     if type(get_kind(batch.kind)).find_visibility is BatchKind.find_visibility:
         return True
     return viewer.sees_all and not viewer.codes
 
 
 def hand_over(batch: Batch, handed: Sequence[Answered]) -> dict[int, str]:
-    """Let the kind store the answers; the outcomes by cell. One that it cannot store must not stop the others, nor the engine: it
-    keeps its result and counts as not storable."""
+    """Let the kind store the answers. Returns the outcomes by cell. An answer that the kind cannot store must not stop the other
+    answers or the engine: its cell keeps the result and counts as not storable."""
     kind = get_kind(batch.kind)
     try:
         with transaction.atomic():

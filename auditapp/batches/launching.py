@@ -1,11 +1,11 @@
-"""Launch a batch: validate it, pin its prices and capabilities, plan its cells and its pilot. A launch that is sent twice
-gives the batch that the first one made.
+"""Launch a batch: validate it, pin its prices and capabilities, plan its cells and its pilot. A launch that is sent twice returns
+the batch that was made the first time.
 
-Batches that grow: a person asks one question at a time, and the next one only when she has read the answer.
+Batches that grow: a person asks one question at a time, and asks the next one only when she has read the answer.
 
 Such a batch is launched with ``stays_open`` (``LaunchPlan``), with or without first cells. ``add_cell`` adds one and sends it at
-once; ``close_batch`` ends the batch with its last cell. In between everything holds that holds of any batch: cap, pause, cancel,
-recovery. Workers keep room for these batches however large others are (``runner.slots``).
+once; ``close_batch`` ends the batch with its last cell. In between, everything works as for any batch: cap, pause, cancel,
+recovery. Workers reserve capacity for these batches, however large the other batches are (``runner.slots``).
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ PILOT_SHARE = 10
 class LaunchOptions:
     """The part of a launch that does not depend on what is asked.
 
-    ``pilot``: calls of each arm that are sent first, 0 for no pilot, ``None`` for as many as ``settle_pilot`` says. ``route``
-    and ``lost_answers`` are values of ``Batch.Route`` and ``Batch.LostAnswers``. Two launches with the same
-    ``idempotency_key`` make one batch. A batch without a ``name`` is called after what it asks.
+    ``pilot``: calls of each arm that are sent first, 0 for no pilot, ``None`` for as many as ``settle_pilot`` says. ``route`` and
+    ``lost_answers`` are values of ``Batch.Route`` and ``Batch.LostAnswers``. Two launches with the same ``idempotency_key`` make
+    one batch. A batch without a ``name`` is named after what it asks.
     """
 
     name: str = ""
@@ -83,29 +83,29 @@ DEFAULT_OPTIONS = LaunchOptions()
 
 ASKED = "asked"
 OF_ANOTHER_STUDY = (
-    "This form has already launched a batch in another study. Open it again and resubmit it; a program sends another "
-    "idempotency key."
+    "This form has already launched a batch in another study. Open the form again and resubmit it. (In a program, send another "
+    "idempotency key.)"
 )
 ASKS_OTHERWISE = (
     "This form has already launched batch {batch}, with other settings, so nothing was launched now. To launch this batch too, "
-    "review it and launch again; a program sends another idempotency key."
+    "review it and launch again. (In a program, send another idempotency key.)"
 )
 
 
 def digest_asked(kind: str, options: LaunchOptions, **asked: object) -> str:
-    """SHA-256 of what a launch asks for and of how it is sent: the same for a form sent again, another for a changed one.
+    """SHA-256 of what a launch asks for and how it is sent: the same if a form is sent again, different if the form was changed.
 
-    ``asked`` contains ids and names, in an order that does not change by itself.
+    ``asked`` contains ids and names, in a stable order.
     """
     how = {name: str(value) for name, value in asdict(options).items() if name not in {"idempotency_key", "name"}}
     return hashlib.sha256(json.dumps([kind, how, asked], sort_keys=True).encode()).hexdigest()
 
 
 def find_launched(study: Study, idempotency_key: uuid.UUID | None, asked: str) -> Batch | None:
-    """The batch that was launched with this key already, if any.
+    """The batch that was already launched with this key, if any.
 
-    Raises ``Refused`` where that batch belongs to another study, or where it was asked for something else: ``asked``
-    is ``digest_asked`` of the launch.
+    Raises ``Refused`` if that batch belongs to another study, or if the launch asked for something else then: ``asked`` is
+    ``digest_asked`` of the launch.
     """
     if idempotency_key is None:
         return None
@@ -124,10 +124,10 @@ PRICE_PLACES = Decimal("0.000001")
 
 
 class PlannedArm(NamedTuple):
-    """An arm to be created: a variant, a task and the exact instructions. ``settings`` is the feature's own.
+    """An arm to be created: a variant, a task and the exact instructions. ``settings`` belongs to the feature.
 
-    ``input_ids`` replace the batch's inputs for this arm. Arms of one model with the same ``messages`` (not "") send the
-    same user message for the same input, so that a review writes it only once.
+    ``input_ids`` replace the batch's inputs for this arm. Arms of one model with the same ``messages`` (not "") send the same
+    user message for the same input, so that a review has to write it only once.
     """
 
     variant: ModelVariant
@@ -138,7 +138,7 @@ class PlannedArm(NamedTuple):
     messages: str = ""
 
     def list_inputs(self, of_batch: Sequence[int]) -> Sequence[int]:
-        """The arm's inputs, in a batch of these."""
+        """The arm's inputs, in a batch with these inputs."""
         return of_batch if self.input_ids is None else self.input_ids
 
 
@@ -182,10 +182,11 @@ def launch_once(
     options: LaunchOptions,
     **asked: object,
 ) -> Batch:
-    """Launch what ``plan`` gives, unless the same form has launched it already: then that batch.
+    """Launch what ``plan`` returns.
 
-    ``asked`` says what is asked for, in ids and names. It is compared before anything is planned, because the first
-    launch may have changed what could be planned now. ``plan`` may write what the batch needs. Raises ``Refused``.
+    If the same form has already launched a batch, return that batch. ``asked`` says what is asked for, in ids and names. It is
+    compared before anything is planned, because the first launch may have changed what would be planned now. ``plan`` may write
+    what the batch needs. Raises ``Refused``.
     """
     digest = digest_asked(kind, options, **asked)
     launched = find_launched(study, options.idempotency_key, digest)
@@ -311,9 +312,9 @@ def count_cells(arms: Sequence[PlannedArm], input_ids: Sequence[int], *, repeats
 
 
 def settle_pilot(arms: Sequence[PlannedArm], input_ids: Sequence[int], options: LaunchOptions) -> int:
-    """The calls of each arm that are sent first: as many as were named. Where nobody named a number, one call in
-    ``PILOT_SHARE`` of all, at least one and at most ``DEFAULT_PILOT`` per arm, so that the pilot of many small arms is not most
-    of the batch. The answers of a file come as a whole, without a pilot."""
+    """How many calls of each arm are sent first: the given number. If none was given, one call in ``PILOT_SHARE`` of all, at
+    least one and at most ``DEFAULT_PILOT`` per arm, so that with many small arms the pilot is not most of the batch. Answers from
+    a file arrive as a whole, without a pilot."""
     if options.pilot is not None:
         return options.pilot
     if options.route == Batch.Route.FILE:
@@ -325,13 +326,13 @@ def settle_pilot(arms: Sequence[PlannedArm], input_ids: Sequence[int], options: 
 def count_conversations(
     arms: Sequence[PlannedArm], input_ids: Sequence[int], after: Mapping[int, int], *, repeats: int
 ) -> list[int]:
-    """The number of conversations of each arm. A cell outside of any conversation counts as one."""
+    """The number of conversations of each arm. A cell that belongs to no conversation counts as one."""
     return [sum(each not in after for each in arm.list_inputs(input_ids)) * repeats for arm in arms]
 
 
 def count_pilots(cells: Sequence[int], pilot: int, conversations: Sequence[int] | None = None) -> list[int]:
-    """How many conversations of each arm are sent first, to make so many calls; none where that would be the whole batch. Without
-    ``conversations`` every cell is one."""
+    """How many conversations of each arm are sent first to make this number of calls; none if that would be the whole batch.
+    Without ``conversations``, every cell is a conversation."""
     whole = cells if conversations is None else conversations
     drawn = [min(count_drawn(n, count, pilot), n) for n, count in zip(whole, cells, strict=True)]
     return drawn if any(part < n for part, n in zip(drawn, whole, strict=True)) else [0 for _ in whole]
@@ -345,14 +346,13 @@ def check_launch(
     after: Mapping[int, int] | None = None,
     stays_open: bool = False,
 ) -> int | None:
-    """Raise ``Refused`` for what no launch accepts; the review of a launch asks here too. Returns the cap in whole
-    nanodollars."""
+    """Raise ``Refused`` for what no launch accepts. The review of a launch calls this too. Returns the cap in whole nanodollars."""
     prices, capabilities = _read_rows(arms)
     pilot = settle_pilot(arms, input_ids, options)
     _check_grid(arms, input_ids, options.repeats, pilot, may_be_empty=stays_open)
     _check_conversations(arms, input_ids, after or {})
     if stays_open and (options.route != Batch.Route.LIVE or options.pilot):
-        raise Refused("A batch to which cells are added runs live and without a pilot.")
+        raise Refused("A batch to which cells are added later runs live and without a pilot.")
     _check_route(arms, options.route, pilot, capabilities)
     _check_settings(arms, capabilities)
     check_concurrency(options.concurrency)
@@ -366,7 +366,8 @@ def check_launch(
 
 
 def check_grants(plan: LaunchPlan, *, study: Study, options: LaunchOptions, by: trail.Actor) -> None:
-    """Refuse what the study's grants do not cover, and one batch too many, before anything is written. Raises ``Refused``."""
+    """Refuse a launch that the study's grants do not cover, or that would be one batch too many, before anything is written.
+    Raises ``Refused``."""
     refuse_too_many(study, by)
     prices, _ = _read_rows(plan.arms)
     variants = {arm.variant.pk: arm.variant for arm in plan.arms}.values()
@@ -382,7 +383,7 @@ def _is_open_ended(
 
 
 def _save_once(batch: Batch) -> Batch | None:
-    """Save the batch, unless the same form was submitted twice and the other request was first: then return that batch."""
+    """Save the batch. If the same form was submitted twice and the other request came first, return its batch."""
     try:
         with transaction.atomic():
             batch.save(force_insert=True)
@@ -419,12 +420,12 @@ def _check_grid(
     if not arms:
         raise Refused("Choose at least one model and one task.")
     if len({(arm.variant.pk, arm.task, arm.system_prompt) for arm in arms}) < len(arms):
-        raise Refused("Name each model and each task once.")
+        raise Refused("Each model and each task can be named only once.")
     inputs = {id(ids): ids for ids in (arm.list_inputs(input_ids) for arm in arms)}
     if not may_be_empty and not all(inputs.values()):
         raise Refused("No text matches the selection, so there is nothing to ask about.")
     if any(len(set(ids)) < len(ids) for ids in inputs.values()):
-        raise Refused("Name each text once; use repeats to get more than one answer.")
+        raise Refused("Each text can be named only once; use repeats to get more than one answer.")
     if not 1 <= repeats <= MAX_REPEATS:
         raise Refused(f"Repeats must be between 1 and {MAX_REPEATS:,}.")
     cells = sum(count_cells(arms, input_ids, repeats=repeats))
@@ -439,11 +440,13 @@ def _check_grid(
 
 
 def _check_route(arms: Sequence[PlannedArm], route: str, pilot: int, capabilities: Mapping[int, Capabilities]) -> None:
-    """Each route works for some accounts only. Reads variant.account."""
+    """Each route works only for some accounts. Reads variant.account."""
     with_file = sorted({arm.variant.label for arm in arms if arm.variant.provider == FILE_PROVIDER})
     others = sorted({arm.variant.label for arm in arms if arm.variant.provider != FILE_PROVIDER})
     if route == Batch.Route.FILE and others:
-        raise Refused(f"Only models of a file account get their answers from a file. Ask {', '.join(others)} directly.")
+        raise Refused(
+            f"Only models of a file account can get their answers from a file. Ask {', '.join(others)} directly."
+        )
     if route != Batch.Route.FILE and with_file:
         raise Refused(
             f"The account of {', '.join(with_file)} cannot be asked, because its answers are imported from a file. Choose that "
@@ -463,7 +466,7 @@ def _check_route(arms: Sequence[PlannedArm], route: str, pilot: int, capabilitie
 def _check_settings(arms: Sequence[PlannedArm], capabilities: Mapping[int, Capabilities]) -> None:
     """Refuse a setting that a model or its API does not accept before anything is sent. Reads variant.account.
 
-    Answers of a file account are asked elsewhere; the export of its requests checks them.
+    For a file account, the questions are asked elsewhere; the export of the requests checks the settings.
     """
     variants = {arm.variant.pk: arm.variant for arm in arms if arm.variant.provider not in CALLS_NOBODY}
     for variant in variants.values():
@@ -499,7 +502,7 @@ def _make_arm(
 
 
 def _share(price: Decimal, share: Decimal) -> Decimal:
-    """Rounded up: what is reserved must never be less than what is billed."""
+    """Rounded up, because the reserved amount must never be less than what is billed."""
     return (Decimal(price) * share).quantize(PRICE_PLACES, rounding=ROUND_UP)
 
 
@@ -535,7 +538,7 @@ UNDER_WAY = (
 )
 GIVEN_UP = "given_up"
 OVER_CAP = (
-    "This call could cost as much as ${highest:,.6f}, and ${left:,.6f} of the cap is left. Raise the cap of batch {batch}, or "
+    "This call could cost up to ${highest:,.6f}, but only ${left:,.6f} of the cap is left. Raise the cap of batch {batch}, or "
     "stop here."
 )
 
@@ -544,7 +547,7 @@ OVER_CAP = (
 def add_cell(
     *, batch: Batch, arm: Arm, input_id: int, by: trail.Actor, after: Cell | None = None, repeat: int = 1
 ) -> Cell:
-    """Add a cell to a batch that stays open, and have it asked at once, or as soon as ``after`` is answered. Raises ``Refused``.
+    """Add a cell to a batch that stays open. It is asked at once, or as soon as ``after`` is answered. Raises ``Refused``.
 
     The same input and repeat again give the cell that the first call made: a feature that stores its question once for each
     ``idempotency_key`` and asks for it here in the same transaction asks it once. ``after`` is a cell of the same arm, whose
@@ -578,10 +581,10 @@ def add_cell(
 
 @transaction.atomic
 def give_up_cells(*, batch: Batch, cells: Collection[int], by: trail.Actor) -> int:
-    """Ask cells without an answer no more, because somebody will not wait any longer: they fail as ``given_up``; their number.
+    """Stop asking cells without an answer, because a person will not wait any longer.
 
-    They are between two tries, or wait for a batch that has stopped. Raises ``Refused`` for a cell whose call is under way or
-    held. What has ended already stays as it is.
+    They fail as ``given_up``. Returns how many. They are between two tries, or wait for a batch that has stopped. Raises
+    ``Refused`` for a cell whose call is in progress or held. Cells that have already ended stay as they are.
     """
     locked = lock_batch(batch)
     open_cells = Cell.objects.filter(batch=locked, pk__in=cells).exclude(state__in=(Cell.State.DONE, *FAILED_FOR_GOOD))
@@ -600,8 +603,8 @@ def give_up_cells(*, batch: Batch, cells: Collection[int], by: trail.Actor) -> i
 
 @transaction.atomic
 def close_batch(*, batch: Batch, by: trail.Actor) -> None:
-    """Let nothing more be added: the batch is done when its last cell has ended, which may be now. Closing it again changes
-    nothing."""
+    """Close the batch, so that nothing more can be added. It is done when its last cell has ended, which may be now. Closing it
+    again changes nothing."""
     locked = lock_batch(batch)
     if locked.stays_open and locked.is_open:
         cells = Cell.objects.filter(batch=batch).count()
@@ -626,7 +629,8 @@ def _choose_state(previous: Cell) -> str:
 
 
 def _check_room(batch: Batch, arm: Arm, cell: Cell) -> None:
-    """Refuse a call that cannot be sent within the cap. What cannot be written at all fails when its turn comes."""
+    """Refuse a call that cannot be sent within the cap. A call whose messages cannot be written fails later, when it is to be
+    sent."""
     if batch.cap_nano is None:
         return
     requests, _ = write_requests(batch, {arm.pk: arm}, [cell])

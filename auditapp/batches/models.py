@@ -64,7 +64,7 @@ class Batch(models.Model):
         FILE = "file", "answers are imported from a file"
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="batches")
-    kind = models.CharField(max_length=40, help_text="Its purpose, such as preannotation or sob.")
+    kind = models.CharField(max_length=40, help_text="The purpose of the batch, such as preannotation or sob.")
     title = models.CharField(max_length=200, help_text="Its title.")
     parameters = models.JSONField(default=dict)
     idempotency_key = models.UUIDField(null=True, blank=True, unique=True)
@@ -138,17 +138,18 @@ class Batch(models.Model):
 
     @property
     def is_held_open(self) -> bool:
-        """Whether it runs for as long as a person asks in it, so that no share of its cells says how far it is."""
+        """Whether it runs for as long as a person asks questions in it, so that the share of ended cells does not measure its
+        progress."""
         return self.stays_open and self.state == Batch.State.RUNNING
 
     @property
     def state_label(self) -> str:
-        """Its state in words: one in which a person asks is open rather than running."""
+        """Its state in words. A batch in which a person asks questions is called open rather than running."""
         return "Open" if self.is_held_open else self.get_state_display()
 
     @property
     def awaits_server(self) -> bool:
-        """Whether it is paused because no server answers, and goes on by itself."""
+        """Whether it is paused because no server answers, and will resume by itself."""
         return self.state == Batch.State.PAUSED and self.control in SENDING_CONTROLS
 
 
@@ -160,12 +161,12 @@ SENDING_STATES = (*WORKING_STATES, Batch.State.PAUSED)
 
 
 class Arm(models.Model):
-    """One column of a batch: a model variant under one task and one exact prompt, with the rows of prices and capabilities
-    it was launched with. ``price_in`` and ``price_out`` are what its calls cost, the provider's batch discount included."""
+    """One column of a batch: a model variant under one task and one exact prompt, with the rows of prices and capabilities it was
+    launched with. ``price_in`` and ``price_out`` are the prices of its calls, including the provider's batch discount."""
 
     batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="arms")
     variant = models.ForeignKey(ModelVariant, on_delete=models.PROTECT, related_name="arms")
-    task = models.CharField(max_length=60, help_text="The task that the model was given.")
+    task = models.CharField(max_length=60, help_text="The task given to the model.")
     system_prompt = models.TextField()
     prompt_hash = models.CharField(max_length=64, help_text="SHA-256 of the instructions.")
     settings = models.JSONField(default=dict)
@@ -189,15 +190,15 @@ class Arm(models.Model):
 class Cell(models.Model):
     """One unit of work, unique in its batch: one input under one arm, one repeat.
 
-    ``input_id`` is the key of whatever the batch's kind works on (a text, a turn). A leased cell belongs to one runner
-    until ``lease_until``; ``fence`` grows with every claim, so that a runner that lost its lease cannot write. A held cell
-    was sent, its end is unknown, and a person decides whether it is sent again. ``answer_number`` counts the answers of the
-    batch from 1, in the order in which their transactions were committed, without a gap: readers of a running batch go on
-    after the last one they have.
+    ``input_id`` is the key of whatever the batch's kind works on (a text, a turn). A leased cell belongs to one runner until
+    ``lease_until``; ``fence`` grows with every claim, so that a runner that lost its lease cannot write. A held cell was sent,
+    its end is unknown, and a person decides whether it is sent again. ``answer_number`` numbers the answers of the batch from 1,
+    without gaps, in the order in which their transactions were committed, so that readers of a running batch can continue after
+    the last answer they have.
 
     ``after`` is its *previous call*, a cell of the same batch and arm: its call continues that cell's conversation. It waits
-    (``blocked``) until the previous call's answer is stored, and becomes planned in the same transaction. Where it
-    fails, so does the rest of the conversation, with the outcome ``earlier_failed`` (``ledger.conversations``).
+    (``blocked``) until the previous call's answer is stored, and becomes planned in the same transaction. If that call fails, so
+    does the rest of the conversation, with the outcome ``earlier_failed`` (``ledger.conversations``).
     """
 
     class State(models.TextChoices):
@@ -215,7 +216,7 @@ class Cell(models.Model):
     input_id = models.PositiveBigIntegerField(
         help_text="Number of the thing asked about: a turn, a text or a suggestion, depending on the kind of batch."
     )
-    repeat = models.PositiveSmallIntegerField(default=1, help_text="Number of the repeat of the question, from 1.")
+    repeat = models.PositiveSmallIntegerField(default=1, help_text="Which repeat of the question this is, from 1.")
     pilot = models.BooleanField(default=False)
     # Its index below contains only cells with a previous.
     after = models.ForeignKey(
@@ -223,7 +224,9 @@ class Cell(models.Model):
     )
     state = models.CharField(max_length=10, choices=State.choices, default=State.PLANNED)
     outcome = models.CharField(
-        max_length=30, blank=True, help_text="How the answer is currently read, in the terms of the batch's kind."
+        max_length=30,
+        blank=True,
+        help_text="The current interpretation of the answer, in the terms of the batch's kind.",
     )
     fence = models.PositiveIntegerField(default=0)
     tries = models.PositiveSmallIntegerField(default=0)
@@ -263,9 +266,9 @@ class ProviderJob(models.Model):
     """A group of calls submitted to a provider's own batch service. ``token`` is sent along as metadata, so that a job whose
     creation was cut off is found again at the provider before another is created.
 
-    ``gone_since`` says since when the provider has not known the job or its answers; an error that does not say so changes
-    nothing about it. A submitted job with ``ended_at`` is one that a person wants ended for that. Both are reset when the
-    provider has the job again."""
+    ``gone_since`` says since when the provider has not recognized the job or its answers; other errors do not change it.
+    ``ended_at`` of a submitted job means that a person wants to end it for this reason. Both are reset when the provider
+    recognizes the job again."""
 
     GONE_AFTER = datetime.timedelta(days=1)
 
@@ -298,12 +301,12 @@ class ProviderJob(models.Model):
 
     @property
     def is_gone(self) -> bool:
-        """Whether it is still open although the provider does not know it."""
+        """Whether it is still open although the provider does not recognize it."""
         return self.gone_since is not None and self.state == self.State.SUBMITTED
 
     @property
     def may_be_ended(self) -> bool:
-        """Whether the provider has not known it for so long that a person may end it."""
+        """Whether the provider has not recognized it for long enough that a person may end it."""
         if not self.is_gone or self.gone_since is None or self.ended_at is not None:
             return False
         return timezone.now() - self.gone_since >= self.GONE_AFTER
@@ -312,13 +315,13 @@ class ProviderJob(models.Model):
 class Attempt(models.Model):
     """One paid attempt, written before the call is sent and completed once afterwards. Unknown is ``None``, never 0.
 
-    ``end`` says how it ended: answered (a usable HTTP answer came), refused (the provider refused it and billed nothing),
-    failed (an answer came that cannot be used), unsent (it was never sent), unknown (sent, and its end was lost: it may
-    have been paid for), cached (nothing was sent: the answer of ``copied_from`` to the same request was used), surplus (an
-    answer came after its cell had ended with another: paid and not used).
-    ``prompt`` is the user message exactly as sent, ``history`` the messages before it, each with ``role`` (system, user,
-    assistant) and ``content``; ``None`` means the arm's instructions alone. Together with the variant's settings they
-    give the request again, and ``request_hash`` proves it. Times are the database's, durations a monotonic clock's.
+    ``end`` says how it ended: answered (a usable HTTP answer came), refused (the provider refused it and billed nothing), failed
+    (an answer came that cannot be used), unsent (it was never sent), unknown (sent, and its end was lost: it may have been paid
+    for), cached (nothing was sent: the answer of ``copied_from`` to the same request was used), surplus (an answer came after its
+    cell had ended with another: paid and not used). ``prompt`` is the user message exactly as sent, ``history`` the messages
+    before it, each with ``role`` (system, user, assistant) and ``content``; ``None`` means the arm's instructions alone. Together
+    with the variant's settings they reproduce the request, and ``request_hash`` proves it. Times come from the database's clock,
+    durations from a monotonic clock.
     """
 
     class End(models.TextChoices):
@@ -396,7 +399,7 @@ class Attempt(models.Model):
 
     @property
     def is_unanswered(self) -> bool:
-        """Whether it ended without an answer of the model."""
+        """Whether it ended without an answer from the model."""
         return self.end in UNANSWERED
 
 
@@ -429,9 +432,10 @@ class Result(models.Model):
 class WorkQueue(models.Model):
     """The calls of a batch to one model of one account, and who makes them at the moment.
 
-    One runner at a time holds a queue; one that is silent for too long is taken for dead. ``limit`` is the number of calls
-    in flight that the limiter allows, kept for the next runner. While its server does not answer, ``silent_since`` says since
-    when. Nothing is sent before ``slow_until``: the provider asked for a wait, or the server was silent and is probed then.
+    Only one runner at a time works on a queue; a runner that is silent for too long is considered dead. ``limit`` is the number
+    of calls in flight that the limiter allows, kept for the next runner. While the server does not answer, ``silent_since`` says
+    since when. Nothing is sent before ``slow_until``, either because the provider asked to wait, or because a silent server is
+    next probed at that time.
     """
 
     batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="queues")
@@ -460,7 +464,7 @@ class LimitChange(models.Model):
         GROWTH = "growth", "answers without errors"
         RATE_LIMITED = "rate_limited", "the provider asked for fewer"
         TIMED_OUT = "timed_out", "calls timed out"
-        NO_GAIN = "no_gain", "more simultaneous calls brought hardly more answers"
+        NO_GAIN = "no_gain", "more simultaneous calls hardly increased the number of answers"
         SETTING = "setting", "a person changed the setting"
 
     queue = models.ForeignKey(WorkQueue, on_delete=models.PROTECT, related_name="limit_changes")
@@ -492,7 +496,7 @@ class WorkerSign(models.Model):
 
 
 class Tick(models.Model):
-    """When something that is done every few seconds was last started, by whichever process."""
+    """When a task that is repeated every few seconds was last started, by any process."""
 
     name = models.CharField(max_length=40, primary_key=True)
     at = models.DateTimeField()

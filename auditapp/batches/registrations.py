@@ -1,4 +1,4 @@
-"""What the engine has workers do every few seconds, and what it adds to the overview of a study."""
+"""What workers do for the engine every few seconds, and what the engine adds to the overview of a study."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BATCHES_SHOWN = 5
 
 
 def read_batches(request: StudyRequest) -> Mapping[str, object] | None:
-    """The open batches, newest first, with progress, spend and time left as far as the list of batches shows them."""
+    """The open batches, newest first, with the progress, spend and time left that the list of batches shows."""
     found = list(Batch.objects.filter(study=request.study, state__in=OPEN_STATES)[: BATCHES_SHOWN + 1])
     if not found:
         return None
@@ -48,28 +48,28 @@ def read_notes(studies: Collection[Study], person: User) -> dict[int, str]:
 
 
 def notify_of_job(job_id: int) -> None:
-    """Loads Celery only where an import or export is started."""
+    """Loads Celery only when an import or export is started."""
     from auditapp.batches.runner import job_tasks
 
     job_tasks.notify_of_job(job_id)
 
 
 def sweep_jobs() -> None:
-    """A sweep that loads Celery only where one is done: in a worker."""
+    """A sweep that loads Celery only when it runs, which is in a worker."""
     from auditapp.batches.runner import job_tasks
 
     job_tasks.sweep_jobs()
 
 
 def remove_abandoned_imports() -> None:
-    """A sweep that loads the readers of files only where one is done: in a worker."""
+    """A sweep that loads the readers of files only when it runs, which is in a worker."""
     from transcripts.corpus.storing import remove_abandoned
 
     remove_abandoned(seconds=1)
 
 
 def cancel_abandoned_launches() -> None:
-    """Cancel launches whose process died, for a second at most."""
+    """Cancel launches whose process died. Takes a second at most."""
     cancel_abandoned(seconds=1)
 
 

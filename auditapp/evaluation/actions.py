@@ -81,12 +81,12 @@ def launch_check(
     families: Sequence[str] | None = None,
     options: LaunchOptions = DEFAULT_OPTIONS,
 ) -> Batch:
-    """Have the annotator asked about turns with ``sample`` sentences or a few more: ``repeats`` times the same, then with
-    the codes in reverse, under numbers for names, and with definitions swapped; all families coded by sentence unless named.
+    """Have the annotator asked about turns with ``sample`` sentences or a few more: ``repeats`` times in the same way, then
+    with the codes in reverse order, with numbers instead of names, and with swapped definitions.
 
-    Withheld turns are not asked about, and without consent none of an interview's where the model is not of this site.
-    Earlier answers are never taken: they would hide what changes.
-    Raises ``Refused``.
+    All families coded by sentence are used unless some are named. Withheld turns are not asked about, and neither are turns of
+    interviews without consent if the model does not run on this site. Earlier answers are never reused, because they would hide
+    changes. Raises ``Refused``.
     """
 
     def plan() -> LaunchPlan:
@@ -116,8 +116,8 @@ def plan_check(
     repeats: int = USUAL_REPEATS,
     families: Sequence[str] | None = None,
 ) -> LaunchPlan:
-    """What a launch would ask; writes nothing. Before the first draw of withheld turns a few of them may be among the
-    sample, which the launch then replaces. Raises ``Refused``."""
+    """What a launch would ask; writes nothing. Before withheld turns are first drawn, the sample may include turns that will
+    be withheld; the launch then replaces them. Raises ``Refused``."""
     if not 1 <= sample <= MAX_SAMPLED:
         raise Refused(f"The sample must have 1 to {MAX_SAMPLED:,} sentences, not {sample:,}.")
     if not 2 <= repeats <= MAX_REPEATS:
@@ -153,7 +153,7 @@ def plan_check(
 
 
 def draw_turns(sentences: Mapping[int, int], sample: int, seed: int) -> list[int]:
-    """Turns at random until they have the wanted number of sentences; all of them where there are fewer. ``sentences``: by turn."""
+    """Random turns, until they have the requested number of sentences; all turns if there are fewer. ``sentences``: by turn."""
     shuffled = sorted(sentences)
     random.Random(seed).shuffle(shuffled)  # noqa: S311 - a sample, not a secret
     drawn: list[int] = []
@@ -175,7 +175,7 @@ def _count_sentences(turn_ids: Sequence[int]) -> dict[int, int]:
 
 
 def _find_seed(study: Study, annotator: Annotator) -> int:
-    """A seed that review and launch come to alike, and that the next check does not."""
+    """A seed that is the same for the review and the launch, but different for the next check."""
     before = Batch.objects.filter(study=study, kind=CHECK_KIND).count()
     named = f"{annotator.hash} {annotator.pk} check {before}"
     return int(hashlib.sha256(named.encode()).hexdigest()[:12], 16) % MAX_SEED
@@ -184,7 +184,7 @@ def _find_seed(study: Study, annotator: Annotator) -> int:
 def _plan_conditions(
     annotator: Annotator, asked: Sequence[PlannedArm], repeats: int, seed: int
 ) -> Iterator[PlannedArm]:
-    """For each of the annotator's questions its conditions: all send the same messages under other instructions."""
+    """The conditions of each of the annotator's questions. They all send the same messages with different instructions."""
     if annotator.variant is None:
         return
     families, _ = read_prompt_codebook(annotator.version, annotator.variant)
@@ -205,7 +205,7 @@ def _plan_conditions(
 def _change_question(
     annotator: Annotator, family: CodeFamily, every: Sequence[CodeText], asked: Sequence[str], condition: str
 ) -> tuple[str, dict[str, object]]:
-    """The instructions about the codes ``asked`` for under a condition, and what is needed to parse the answers."""
+    """The instructions for the ``asked`` codes under a condition, and what is needed to parse the answers."""
     changed, names, definitions = change_codes(condition, every)
     own = {code.identifier: names.get(code.identifier, code.identifier) for code in changed}
     codes = [code for code in changed if own[code.identifier] in asked]
@@ -225,12 +225,12 @@ def plan_critic(
     again: bool = False,
     without_schema: bool = False,
 ) -> tuple[LaunchPlan, int]:
-    """One arm per code, its inputs the active suggestions; and how many of them this critic has checked before and are
-    left out, unless it is to check them ``again``. Writes nothing. Raises ``Refused``.
+    """One arm for each code, with the active suggestions as inputs; and how many suggestions are left out because this critic
+    has already checked them, unless it is to check them ``again``. Writes nothing. Raises ``Refused``.
 
-    Its answers are held to a JSON schema where a probe found that its server honours one, unless ``without_schema``: with
-    and without are two critics. Withheld turns are in it: their labels are what an annotator is measured by. The plan's
-    parameters count suggestions that are left out because their interviews were ``not_consented``.
+    The answers must follow a JSON schema if a probe has found that the critic's server honours one, unless ``without_schema``;
+    with and without a schema count as two critics. Withheld turns are included, because annotators are measured by their labels
+    on these. The plan's parameters count suggestions that are left out because their interviews were ``not_consented``.
     """
     rows = _read_codes(annotator, codes)
     positives = list_positives(annotator, codes=[code.identifier for code in rows])
@@ -300,7 +300,7 @@ def launch_critic(
 
 
 def _read_codes(annotator: Annotator, codes: Collection[str] | None) -> list[Code]:
-    """The codes of the annotator's own codebook version, or those of them that are named."""
+    """The codes of the annotator's own codebook version, or only the named ones."""
     rows = Code.objects.filter(version=annotator.version_id).select_related("family")
     if codes is not None:
         rows = rows.filter(identifier__in=codes)
@@ -313,7 +313,7 @@ def _read_codes(annotator: Annotator, codes: Collection[str] | None) -> list[Cod
 
 
 def _keep_consenting(positives: Sequence[Positive], critic: ModelVariant) -> list[Positive]:
-    """What may be sent now; the worker asks once more when it sends."""
+    """The suggestions that may be sent now. The worker checks again when it sends."""
     if not is_external(critic):
         return list(positives)
     consenting = list_consenting({each.interview for each in positives}, Consent.Scope.EXTERNAL)
@@ -322,7 +322,9 @@ def _keep_consenting(positives: Sequence[Positive], critic: ModelVariant) -> lis
 
 def _explain_nothing_left(critic: ModelVariant, positives: int, fresh: Sequence[Positive]) -> str:
     if not fresh:
-        return f"{critic.label} has already checked all {positives:,} suggestions. Choose to check them again."
+        return (
+            f"{critic.label} has already checked all {positives:,} suggestions. To check them again, tick that option."
+        )
     return (
         f"No interview of these {len(fresh):,} suggestions has consent to processing by external models such as "
         f"{critic.label}. Record the consent first, or choose a model that runs on your own site."
@@ -339,10 +341,10 @@ def draw_positive_audit(
     with_critic: bool = False,
     codes: Collection[str] | None = None,
 ) -> PositiveAudit:
-    """Draw ``per_code`` of the current suggestions of each code, all where there are no more; never of withheld turns.
+    """Draw ``per_code`` of the current suggestions of each code, or all if there are not more; never on withheld turns.
 
-    ``with_critic``: only what no critic rejected. The same choice and seed of the same suggestions give the same sample,
-    as a new audit. Reads annotator.study. Raises ``Refused``.
+    ``with_critic``: only suggestions that no critic rejected. For the same suggestions, the same options and seed give the same
+    sample, as a new audit. Reads annotator.study. Raises ``Refused``.
     """
     if not 1 <= per_code <= MAX_PER_CODE:
         raise Refused(f"An audit needs between 1 and {MAX_PER_CODE:,} suggestions of each code.")
@@ -373,7 +375,7 @@ def draw_positive_audit(
 def _find_frame(
     annotator: Annotator, *, codes: Collection[str] | None, with_critic: bool, by: trail.Actor
 ) -> list[Positive]:
-    """What an audit draws from: current suggestions, on turns that show suggestions."""
+    """The suggestions from which an audit draws: current ones, on turns that show suggestions."""
     positives = list_positives(annotator, codes=codes, with_critic=with_critic)
     ensure_arms(study=annotator.study, interviews={each.interview for each in positives}, by=by)
     withheld = list_withheld_answers(annotator.study)
@@ -386,9 +388,9 @@ def _find_frame(
 
 
 def draw_sample(frame: Sequence[Positive], *, per_code: int, seed: int) -> list[tuple[Positive, int]]:
-    """A simple random sample of each code, shuffled over all codes; with how many there were of the code.
+    """A simple random sample for each code, shuffled over all codes, with the number of suggestions from which it was drawn.
 
-    Each code has a source of its own, so that one more code moves no other's sample.
+    Each code has its own random source, so that adding a code does not change the samples of other codes.
     """
     of_code: dict[str, list[Positive]] = {}
     for each in sorted(frame):
@@ -434,7 +436,7 @@ def choose_annotator(
     by: trail.Actor,
     with_critic: bool = False,
 ) -> CodeChoice:
-    """Choose ``annotator`` for a code, or ``None`` to leave it to people. An earlier choice is superseded and stays on record.
+    """Choose ``annotator`` for a code, or ``None`` to leave the code to people. An earlier choice is superseded and kept.
 
     Raises ``Refused``.
     """
@@ -462,7 +464,7 @@ def choose_annotator(
             choice.save()
     except IntegrityError as error:
         raise Refused(
-            "Another person chose for this code in the meantime. Look at that choice, then choose again."
+            "Another person has made a choice for this code in the meantime. Look at it, then choose again."
         ) from error
     _record(choice, by, current)
     return choice
@@ -509,14 +511,14 @@ def list_choices(study: Study) -> list[CodeChoice]:
 
 
 def has_read_for(annotator: Annotator, code_identifier: str) -> bool:
-    """Whether it read any sentence for a code; its silence about a code it was never asked about is no word."""
+    """Whether it annotated any sentence for a code. If it was never asked about a code, the absence of labels says nothing."""
     from auditapp.annotators.queries.machine_labels import read_machine_labels
 
     machine = read_machine_labels(annotator)
     return code_identifier in machine.codes and bool(machine.was_read[machine.codes.index(code_identifier)].any())
 
 
-OVERTAKEN = "Another person sorted this in the meantime. Look at that decision, then decide again."
+OVERTAKEN = "Another person has sorted this difference in the meantime. Look at that decision, then decide again."
 
 
 @transaction.atomic
@@ -531,9 +533,9 @@ def sort_disagreement(
     note: str = "",
     replaces: int | None = None,
 ) -> Disagreement:
-    """Say why the machine and people differ on a code of a sentence. What was said before is superseded, and stays.
+    """Record why the machine and people differ on a code of a sentence. An earlier decision is superseded and kept.
 
-    ``replaces`` is the row that was shown; if another is active by now, nothing is stored. Reads sentence.turn.interview.
+    ``replaces`` is the row that was shown; if another row is active by now, nothing is stored. Reads sentence.turn.interview.
     Raises ``Refused``.
     """
     note = check_text(note, field="note", max_length=MAX_NOTE, one_line=True)
@@ -576,9 +578,9 @@ def _store(row: Disagreement, current: Disagreement | None) -> None:
 
 def _check_place(study: Study, annotator: Annotator, sentence: Sentence, code_identifier: str) -> None:
     if annotator.study_id != study.pk or sentence.turn.interview.study_id != study.pk:
-        raise Refused("This is not part of this study.")
+        raise Refused("This sentence is not part of this study.")
     if not Code.objects.filter(version=annotator.version_id, identifier=code_identifier).exists():
-        raise Refused("The annotator's codebook has no such code.")
+        raise Refused("The annotator's codebook does not have this code.")
 
 
 def _record_sorting(row: Disagreement, study: Study, by: User, current: Disagreement | None) -> None:

@@ -1,5 +1,5 @@
-"""Exports of what people said of annotators: marks of audits, sorted disagreements, and the annotators chosen per code; and what
-the methods paragraph says about the annotators of a study.
+"""Exports of people's judgments of annotators: marks of audits, sorted disagreements, and the annotators chosen for codes; and
+what the methods paragraph says about the annotators of a study.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def count_suggestions(study: Study) -> QuerySet[Any]:
 
 
 def count_verdicts(study: Study) -> list[tuple[int, int, int, int]]:
-    """Annotator, critic, suggestions tested, and how many of them the critic's latest verdict reverses: one query."""
+    """Annotator, critic, number of tested suggestions, and how many of them the critic's latest verdict rejects. One query."""
     later = CriticAnswer.objects.filter(
         suggestion=OuterRef("suggestion"),
         cell__arm__variant=OuterRef("cell__arm__variant"),
@@ -90,7 +90,7 @@ def read_machine_uses(study: Study) -> list[MachineUse]:
 
 
 def read_machine_notes(study: Study) -> dict[str, Any]:
-    """When coders saw suggestions, and how critics and audits tested them. Empty in a study without annotators."""
+    """When coders saw suggestions, and how critics and audits tested these. Empty in a study without annotators."""
     if not Annotator.objects.filter(study=study).exists():
         return {}
     arms = TurnArm.objects.filter(turn__interview__study=study)
@@ -118,8 +118,8 @@ NOT_AGREEMENT = (
 
 
 def read_parts(study: Study, variants: Sequence[ModelVariant]) -> dict[int, ScorecardPart]:
-    """By variant: how many of its answers could be read, its suggestions, how many were answered and accepted, critics' verdicts on
-    them, and its own as a critic; with the alarms of both.
+    """By variant: how many of its answers could be read, its suggestions, how many of them were answered and accepted,
+    critics' verdicts on them, and its own verdicts as a critic; with the alarms of both.
 
     Models that neither annotated nor tested anything are left out.
     """
@@ -155,7 +155,7 @@ def read_parts(study: Study, variants: Sequence[ModelVariant]) -> dict[int, Scor
 
 
 def count_answers(study: Study) -> dict[int, tuple[int, int]]:
-    """By annotator, the answers for the desk that came, and those of them that could be read at least in part."""
+    """By annotator, the number of received answers for the desk, and of those that could be read at least in part."""
     turn_answers = TurnAnswer.objects.filter(annotator__study=study).order_by().values("annotator")
     counted = turn_answers.annotate(
         came=Count("pk"), readable=Count("pk", filter=~Q(outcome=TurnAnswer.Outcome.INVALID))
@@ -179,13 +179,13 @@ def _make_accepted_figure(annotator: Any) -> ScorecardFigure:
 
 
 def _make_test_figures(study: Study, annotator: Annotator, counts: Sequence[tuple[int, int]]) -> list[ScorecardFigure]:
-    """What each critic rejected, and how much of each audit is marked; an audit's results are on its own page."""
+    """What each critic rejected, and how much of each audit has been marked; an audit's results are on the audit's page."""
     rejections = reverse("evaluation:rejections", args=[study.slug]) + f"?annotator={annotator.pk}"
     figures = [
         ScorecardFigure(
             f"Rejected by a critic, {annotator}",
             _share(taken, tested),
-            f"{taken} of {tested} tested suggestions; one model's verdict on another's work",
+            f"{taken} of {tested} tested suggestions; this is one model's verdict on another model's work",
             rejections,
         )
         for tested, taken in counts
@@ -212,9 +212,9 @@ def _share(part: int, whole: int) -> str:
 def _summarise(variant: int, totals: Counter[tuple[int, str]]) -> str:
     answered, accepted = totals[variant, "answered"], totals[variant, "accepted"]
     if not totals[variant, "annotators"]:
-        return "Tested other annotators' suggestions here as a critic."
+        return "As a critic, it tested other annotators' suggestions in this study."
     if not answered:
-        return "Annotated interviews here; nobody has answered any of its suggestions yet."
+        return "It annotated interviews in this study; nobody has answered any of its suggestions yet."
     return f"{accepted} of its {answered} answered suggestions were accepted by people."
 
 
@@ -263,19 +263,19 @@ CHOICE_COLUMNS = [
 
 
 def read_marks(scope: Scope) -> Iterator[Sequence[object]]:
-    """Every mark of every audit, those that were thought over too."""
+    """Every mark of every audit, including marks that were changed later."""
     marks = PositiveMark.objects.filter(scope.within(AUDITED + "sentence__turn__interview")).order_by("pk")
     return stream(marks if scope.only is None else marks.filter(reviewer=scope.only), MARK_COLUMNS)
 
 
 def read_disagreements(scope: Scope) -> Iterator[Sequence[object]]:
-    """Every sorted disagreement of a machine with blind readers."""
+    """Every sorted disagreement between a machine and blind coders."""
     rows = Disagreement.objects.filter(scope.within("sentence__turn__interview")).order_by("pk")
     return stream(rows if scope.only is None else rows.filter(sorted_by=scope.only), DISAGREEMENT_COLUMNS)
 
 
 def read_choices(scope: Scope) -> Iterator[Sequence[object]]:
-    """Every choice of an annotator for a code, with those that came before."""
+    """Every choice of an annotator for a code, including earlier ones."""
     return stream(CodeChoice.objects.filter(study=scope.study).order_by("pk"), CHOICE_COLUMNS)
 
 
@@ -291,8 +291,8 @@ POSITIVE_MARKS = make_export(
 DISAGREEMENTS = make_export(
     "machine_disagreements",
     "Disagreements with machines, sorted",
-    "Why a machine and blind readers differ on a code for a sentence, as sorted by people.",
-    row="a difference between a machine and blind readers, sorted",
+    "Why a machine and blind coders differ on a code for a sentence, as sorted by people.",
+    row="a sorted difference between a machine and blind coders",
     columns=DISAGREEMENT_COLUMNS,
     read_rows=read_disagreements,
     unblinds=True,

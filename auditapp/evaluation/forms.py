@@ -1,4 +1,4 @@
-"""What part of an annotator's work is compared and what people decide about it; checks, critics and audits."""
+"""Which part of an annotator's work is compared, and what people decide about it; checks, critics and audits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ USUAL_THRESHOLD = 0.6
 
 
 class CalibrationForm(forms.Form):
-    """One annotator, and which of its turn answers are compared. Sent by GET; nothing in it is needed."""
+    """One annotator, and which of its labels are compared. Sent by GET; no field is required."""
 
     annotator = forms.ChoiceField(
         label="Annotator",
@@ -53,7 +53,7 @@ class CalibrationForm(forms.Form):
 
     @property
     def chosen(self) -> Annotator | None:
-        """The annotator that was named, or else the newest one that has read."""
+        """The annotator that was named, or else the newest one that has annotated anything."""
         named = self.cleaned_data.get("annotator", "")
         return self.by_number.get(named) or next(iter(self.by_number.values()), None)
 
@@ -64,7 +64,7 @@ class CalibrationForm(forms.Form):
 
 
 class CellForm(forms.Form):
-    """Which sentences: those of one code and one count."""
+    """Which sentences to show: those of one code and one count."""
 
     code = forms.CharField(required=False, max_length=100)
     cell = forms.ChoiceField(
@@ -129,7 +129,7 @@ class ChoiceForm(RowForm):
 
 
 class ThresholdForm(forms.Form):
-    """Below which F1 or kappa a code is pointed out."""
+    """The threshold of F1 or kappa below which a code is highlighted."""
 
     threshold = forms.FloatField(label="Threshold of F1 and kappa", required=False, min_value=0, max_value=1)
 
@@ -141,19 +141,19 @@ class ThresholdForm(forms.Form):
 
 
 class CompletedForm(forms.Form):
-    """``annotator``: whose figures the page shows, to come back to."""
+    """``annotator``: whose figures the page shows, so that it can be shown again."""
 
     confirmed = forms.BooleanField(
         label="I know that I cannot reopen these interviews afterwards.",
         error_messages={
-            "required": "Tick the box first. Once you have opened the figures, these interviews stay finished."
+            "required": "Tick the box first. Once you have opened the figures, you can no longer reopen these interviews."
         },
     )
     annotator = forms.IntegerField(required=False, min_value=1, max_value=MAX_ID)
 
 
 class CheckForm(LaunchOptionsForm):
-    """How much is asked, and how it is sent. Earlier answers are never taken: they would hide what changes."""
+    """How much is asked, and how it is sent. Earlier answers are never reused, because they would hide changes."""
 
     what = (("Questions", ("sample again", "families")),)
     how = ("route", "concurrency", "pilot cap", "lost_answers")  # type: ignore[assignment]
@@ -192,13 +192,13 @@ class CheckForm(LaunchOptionsForm):
         self.fields["pilot"].initial = 0
 
     def chosen(self) -> dict[str, Any]:
-        """The keywords of ``launch_check`` that say how much is asked."""
+        """The arguments of ``launch_check`` that say how much is asked."""
         chosen = self.cleaned_data
         return {"sample": chosen["sample"], "repeats": chosen["again"], "families": chosen["families"] or None}
 
 
 class SuggestionsForm(forms.Form):
-    """Whose suggestions are meant, of the annotators of a study that suggested something."""
+    """Which annotator's suggestions are used, out of the annotators of a study that have suggested something."""
 
     annotator = forms.ModelChoiceField(queryset=Annotator.objects.none(), empty_label=None, label="Suggestions of")
 
@@ -230,7 +230,7 @@ class CriticForm(SuggestionsForm, SmallPilotOptions):
 
 
 class DrawForm(SuggestionsForm, RowForm):
-    """What an audit is drawn from, how much of it, and by which seed."""
+    """The suggestions from which an audit is drawn, how many, and the seed."""
 
     with_critic = forms.BooleanField(required=False, label="Leave out suggestions that a critic rejected")
     seed = seed_field(
@@ -255,7 +255,7 @@ class MarkForm(BaseMarkForm):
 
 
 class RejectionChoice(forms.Form):
-    """Which annotator's figures, and which of their sentences. What does not fit narrows nothing."""
+    """Which annotator's figures, and which of their sentences. An invalid value does not restrict the list."""
 
     annotator = forms.ModelChoiceField(queryset=Annotator.objects.none(), required=False, empty_label=None)
     code = forms.CharField(required=False, max_length=100)
@@ -268,7 +268,7 @@ class RejectionChoice(forms.Form):
 
 
 class SpreadForm(forms.Form):
-    """Which annotators are laid side by side: all that read with one version of the codebook, unless some are named."""
+    """Which annotators are compared: all that annotated with the same version of the codebook, unless some are named."""
 
     annotators = RowsField(
         queryset=Annotator.objects.none(),

@@ -1,4 +1,4 @@
-"""What people said of annotators: which positives are false, why readings differ, and which annotator is chosen per code."""
+"""People's judgments of annotators: which positives are false, why labels differ, and which annotator is chosen for each code."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class PositiveAudit(BaseAudit):
 
     annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="positive_audits")
     with_critic = models.BooleanField(
-        default=False, help_text="true if suggestions that a critic rejected were not drawn."
+        default=False, help_text="true if suggestions rejected by a critic were left out of the draw."
     )
     per_code = models.PositiveSmallIntegerField(
         "suggestions of each code",
@@ -53,7 +53,7 @@ class PositiveAudit(BaseAudit):
 
 
 class AuditedSuggestion(BaseItem):
-    """One suggestion of an audit. ``population`` is how many of its code there were to draw from."""
+    """One suggestion of an audit. ``population`` is the number of suggestions of its code from which the sample was drawn."""
 
     audit = models.ForeignKey(PositiveAudit, on_delete=models.PROTECT, related_name="items")
     suggestion = models.ForeignKey(Suggestion, on_delete=models.PROTECT, related_name="audited")
@@ -96,7 +96,7 @@ class PositiveMark(BaseMark):
 
 
 class ResultsOpening(BaseOpening):
-    """A person opened the results of an audit of positives before having marked all of it."""
+    """Records that a person opened the results of an audit of positives before she had marked all items."""
 
     audit = models.ForeignKey(PositiveAudit, on_delete=models.PROTECT, related_name="openings")
 
@@ -105,9 +105,9 @@ class ResultsOpening(BaseOpening):
 
 
 class Disagreement(models.Model):
-    """Why a machine and the blind readers differ on a code of a sentence, as a person sorted it (method brief 2.4).
+    """Why a machine and the blind coders differ on a code of a sentence, as sorted by a person (method brief 2.4).
 
-    A legitimate alternative is nobody's error. The active row is the one not superseded.
+    A legitimate alternative is not an error. The active row is the one that is not superseded.
     """
 
     class Category(models.TextChoices):

@@ -159,8 +159,7 @@ def find_or_add_account(
 
 
 def check_provider(provider: str, key_env: str) -> None:
-    """Refuse an unknown provider, a text that is no name of a variable, and a key for a provider that uses none. Raises
-    ``Refused``."""
+    """Refuse an unknown provider, an invalid variable name, and a key for a provider that uses none. Raises ``Refused``."""
     if provider not in PROVIDERS:
         raise Refused(f"There is no provider {provider!r}. Choose one of: {', '.join(PROVIDERS)}.")
     check_variable(key_env)
@@ -203,12 +202,12 @@ def check_variable(key_env: str) -> None:
 
 
 def check_place(key_env: str, base_url: str) -> None:
-    """Refuse a variable that the server does not let be sent to this address. Raises ``Refused``."""
+    """Refuse a variable whose value the server's settings do not allow to be sent to this address. Raises ``Refused``."""
     if key_env and not may_be_sent(key_env, base_url, settings.PROVIDER_KEYS):
         place = name_address(base_url)
         raise Refused(
-            f"The server's settings do not let {key_env} be sent to {place}. To allow it, add {key_env}={place} to "
-            "PROVIDER_KEYS and restart web server and workers, or store the key on the account's page."
+            f"The server's settings do not allow {key_env} to be sent to {place}. To allow it, add {key_env}={place} to "
+            "PROVIDER_KEYS and restart the web server and the workers, or store the key on the account's page."
         )
 
 
@@ -254,7 +253,7 @@ def change_address(*, account: ProviderAccount, base_url: str, by: trail.Actor, 
 
 @transaction.atomic
 def set_key(*, account: ProviderAccount, key: str, by: trail.Actor) -> ProviderAccount:
-    """Store an encrypted key, in place of an earlier key or key variable. Nobody can read it back."""
+    """Store an encrypted key. It replaces an earlier key or key variable. Nobody can read it back."""
     key = key.strip()
     remember_key(key)
     locked = _lock(account)
@@ -302,8 +301,8 @@ def set_key_env(*, account: ProviderAccount, key_env: str, by: trail.Actor) -> P
 
 @transaction.atomic
 def rotate_keys(*, by: trail.Actor) -> tuple[int, list[str]]:
-    """Seal every stored key again, with the first key of FIELD_KEY: how many, and the names of accounts whose key does not
-    open. Those stay as they are."""
+    """Encrypt every stored key again with the first key of FIELD_KEY. Returns how many, and the names of the accounts whose key
+    cannot be decrypted; these keys stay as they are."""
     done, broken = 0, list[str]()
     for account in ProviderAccount.objects.select_for_update().exclude(key_sealed="").order_by("pk"):
         try:
@@ -353,7 +352,7 @@ def set_price(
 
 
 def read_capabilities(row: Capabilities | None) -> dict[str, object]:
-    """What ``set_capabilities`` replaces, or what applies where nothing is set."""
+    """The capabilities that ``set_capabilities`` replaces, or the defaults where none are set."""
     return {name: getattr(row or Capabilities(), name) for name in REPLACED_CAPABILITIES}
 
 
@@ -374,9 +373,9 @@ def set_capabilities(
     source: str = "",
     seen: Mapping[str, object] | None = None,
 ) -> Capabilities:
-    """Set the capabilities of the variant's model, for batches launched from now on. What a probe found stays. ``seen`` is
-    what ``read_capabilities`` gave of the row that ``by`` saw. Raises ``Refused``, and ``ChangedMeanwhile`` where another
-    one holds by now."""
+    """Set the capabilities of the variant's model, for batches launched from now on. What a probe found is kept. ``seen`` is what
+    ``read_capabilities`` returned for the row that ``by`` saw. Raises ``Refused``, and ``ChangedMeanwhile`` if another row
+    applies by now."""
     if reasoning not in Capabilities.Reasoning.values:
         raise Refused(
             f"Reasoning must be one of {', '.join(Capabilities.Reasoning.values)}, not {reasoning!r}.",
@@ -414,11 +413,12 @@ def set_capabilities(
 
 
 def check_model(*, variant: ModelVariant, by: trail.Actor, timeout_seconds: int | None = None) -> Capabilities:
-    """Ask the variant's server what it makes of a JSON schema and of the variant's settings of sampling; the answer is a new row of
+    """Test how the variant's server treats a JSON schema and the variant's sampling settings. The result is a new row of
     capabilities, for batches launched from now on.
 
-    These are a few tiny calls, which are paid: their tokens and cost are kept with the row and in the audit trail, which also says
-    that a probe was started, should this process end before its answer. Outside a transaction. Raises ``Refused``.
+    The probe makes a few tiny calls, which are paid for: their tokens and cost are kept with the row and in the audit trail. The
+    start of the probe is recorded too, in case this process ends before the answer. Call it outside a transaction. Raises
+    ``Refused``.
     """
     if variant.provider == "file":
         raise Refused(f"{variant.label} belongs to an account that makes no calls, so there is no server to probe.")
@@ -435,7 +435,7 @@ def check_model(*, variant: ModelVariant, by: trail.Actor, timeout_seconds: int 
         details = {**who, "calls": len(calls), **_count_tokens(variant, calls)}
         with transaction.atomic():
             trail.record("llm.model.probe_failed", target=variant, by=by, details=details)
-        raise Refused(f"The probe of {variant.label} found nothing out: {error}") from None
+        raise Refused(f"The probe of {variant.label} gave no result: {error}") from None
     probed = {**who, **_count_tokens(variant, calls), "calls": calls}
     return _store_probe(variant, by, answer_schema, refused, probed)
 
@@ -465,7 +465,7 @@ def _write_probe(variant: ModelVariant, row: Capabilities | None, timeout_second
 
 
 def _count_tokens(variant: ModelVariant, calls: Sequence[Mapping[str, object]]) -> dict[str, object]:
-    """The tokens of the calls that were answered, and their cost; ``None`` for what is not known."""
+    """The tokens of the answered calls, and their cost; ``None`` for an unknown number."""
     answered = [call for call in calls if call["end"] != "refused"]
     counts: list[int | None] = []
     for name in ("tokens_in", "tokens_out"):
@@ -485,7 +485,7 @@ def _store_probe(
     refused: Sequence[str],
     probed: dict[str, object],
 ) -> Capabilities:
-    """A new row: the one in force, with what was found. What the server refused now is not accepted."""
+    """A new row: a copy of the current one with the findings. Settings that the server refused are marked as not accepted."""
     stored = Capabilities(account=variant.account, model=variant.model, answer_schema=answer_schema)
     row = stored.find_latest(None)
     kept = ("reasoning", "token_limit", "takes_system", "offers_batches", "max_output_tokens")
@@ -548,11 +548,11 @@ def add_model(
     note: str = "",
     allow_private: bool = False,
 ) -> ModelVariant:
-    """Add a model variant, on the account called ``account``, the existing one with this address and key, or a new one.
+    """Add a model variant to the account called ``account``, to the existing one with this address and key, or to a new one.
 
-    Without ``max_tokens`` answers have no limit. Prices are US dollars per million tokens. ``note`` is shown wherever
-    answers of the model are. With ``allow_private`` a private address is added to the list of allowed ones; without, it
-    is refused unless it is on the list. Raises ``Refused``.
+    Without ``max_tokens`` answers have no limit. Prices are US dollars per million tokens. ``note`` is shown wherever answers of
+    the model are shown. With ``allow_private``, a private address is added to the list of allowed addresses; otherwise it is
+    refused unless it is on the list. Raises ``Refused``.
     """
     label = label.strip()
     _check_label(label)
@@ -620,9 +620,9 @@ def _note_price(variant: ModelVariant, price_in: Decimal | None, price_out: Deci
 
 
 def find_price_change(variant: ModelVariant, newest_before: int) -> tuple[Price, list[str]] | None:
-    """The price that was added with the variant, if other variants share its model, and the labels it applies to.
+    """The price that was added with the variant, if other variants share its model, and the labels of all variants it applies to.
 
-    ``newest_before`` is the key of the newest price before the variant was added.
+    ``newest_before`` is the key of the newest price from before the variant was added.
     """
     prices = Price.objects.filter(account=variant.account_id, model=variant.model, pk__gt=newest_before)
     price = prices.order_by("-number").first()
@@ -642,14 +642,14 @@ def _note_capabilities(variant: ModelVariant, by: trail.Actor) -> None:
         set_capabilities(variant=variant, by=by, source=f"{family.family}: {family.source}", **known)
 
 
-SMALL_MODEL_NOTE = "A very small model: its answers are real and mostly unreadable."
+SMALL_MODEL_NOTE = "A very small model: its answers are real, but most of them cannot be parsed."
 SMALL_MODEL_TOKENS = 200
 
 
 @transaction.atomic
 def ensure_local_model(*, label: str, base_url: str, is_small: bool, by: trail.Actor) -> ModelVariant:
-    """The variant of a model that ``make run MODEL=…`` serves on this machine, on an account of its own that calls it at
-    ``base_url`` now. It costs nothing. Raises ``Refused``.
+    """The variant of a model that ``make run MODEL=…`` serves on this machine, with a separate account whose calls go to
+    ``base_url``. It costs nothing. Raises ``Refused``.
 
     An address of an earlier run is no longer allowed, because another program may have its port today.
     """

@@ -1,4 +1,4 @@
-"""The app, and a system check of its stored keys, run by ``migrate`` and ``check --database default`` and so at each start."""
+"""The app, and a system check of its stored keys. ``migrate`` and ``check --database default`` run it, so it runs at each start."""
 
 from __future__ import annotations
 

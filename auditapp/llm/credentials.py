@@ -1,7 +1,7 @@
 """An account ready for use, with its key; and whether texts sent to a model leave the site, so that consent is needed.
 
-Only the text of the address decides; no name is looked up. In case of doubt the model counts as external: asking for a
-consent too many does less harm than one too few.
+This is decided by the text of the address alone; no name is looked up. In case of doubt the model counts as external, because an
+unnecessary request for consent does less harm than a missing one.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def find_key(account: ProviderAccount) -> str:
         # Actions refuse it too. This refuses what something else wrote to the database, or a worker that is set up otherwise.
         place = name_address(account.base_url)
         raise ProviderNotReady(
-            f"Account {account.name}: this worker's settings do not let {account.key_env} be sent to {place}. To allow it, add "
-            f"{account.key_env}={place} to PROVIDER_KEYS and restart the worker."
+            f"Account {account.name}: this worker's settings do not allow {account.key_env} to be sent to {place}. To allow it, "
+            f"add {account.key_env}={place} to PROVIDER_KEYS and restart the worker."
         )
     key = os.environ.get(account.key_env, "").strip()
     if not key:
@@ -69,7 +69,7 @@ def find_key(account: ProviderAccount) -> str:
 
 
 def is_external(variant: ModelVariant) -> bool:
-    """Whether texts sent to this model leave the site. Reads account; may query the list of allowed addresses."""
+    """Whether texts sent to this model leave the site. Reads the account; may query the list of allowed addresses."""
     account = variant.account
     if account.provider == "fake":
         return False

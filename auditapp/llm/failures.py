@@ -12,7 +12,7 @@ from auditapp.llm.pure.key_removal import remove_keys
 
 
 class KeylessFilter(SafeExceptionReporterFilter):
-    """Hides sensitive values in development too, where Django would show them."""
+    """Hides sensitive values also in development, where Django would show them."""
 
     def is_active(self, request: HttpRequest | None) -> bool:
         return True

@@ -1,4 +1,4 @@
-"""Forms for the owner of the site: models, accounts and prices. The actions check what fits together."""
+"""Forms for the owner of the site: models, accounts and prices. The actions check whether the values fit together."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class VariableInput(forms.TextInput):
 
 
 class KeyVariableForm(forms.Form):
-    """The environment variable that has the key of an account."""
+    """The environment variable that contains the key of an account."""
 
     key_env = make_field(ProviderAccount._meta.get_field("key_env"), widget=VariableInput({"autocomplete": "off"}))
 
@@ -33,8 +33,9 @@ class ModelForm(KeyVariableForm, RowForm):
     account = forms.CharField(
         max_length=100,
         required=False,
-        help_text="The name of the account that pays; for an existing one, leave address and key variable empty. Without a name, "
-        "the account with this address and key variable is used, or a new one is added. A key can also be stored on its page.",
+        help_text="The name of the account that pays. For an existing account, leave the address and the key variable empty. "
+        "Without a name, the account with this address and key variable is used, or a new one is added. A key can "
+        "also be stored on its page.",
     )
     temperature = forms.FloatField(
         required=False, help_text="0 to 2. Leave this and the next three fields empty for the provider's defaults."
@@ -42,7 +43,7 @@ class ModelForm(KeyVariableForm, RowForm):
     top_p = forms.FloatField(required=False, label="Top p", help_text="Above 0, at most 1.")
     seed = forms.IntegerField(
         required=False,
-        help_text="A whole number. Servers that honour it draw the same words each time; some ignore it.",
+        help_text="A whole number. Servers that honour it give the same answer each time; some ignore it.",
     )
     stop = forms.CharField(
         required=False,
@@ -94,7 +95,7 @@ class AddressForm(RowForm):
 
 
 class KeyForm(forms.Form):
-    """The key of an account. It is never shown again, not even when the form is refused."""
+    """The key of an account. It is never shown again, even if the form is refused."""
 
     key = forms.CharField(
         max_length=1000,

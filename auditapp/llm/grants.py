@@ -30,10 +30,10 @@ def set_grant(
     study_day_usd: Decimal | None = None,
     person_day_usd: Decimal | None = None,
 ) -> Grant:
-    """Let a study use the account's models, with limits in US dollars; without any, only models that cost nothing.
+    """Let a study use the account's models, with limits in US dollars; without limits, only models that cost nothing.
 
-    What was granted before is replaced; the same again changes nothing. Raises ``Refused``, or ``PermissionDenied`` for
-    a person who does not own the site.
+    An earlier grant is replaced; granting the same again changes nothing. Raises ``Refused``, or ``PermissionDenied`` for a
+    person who does not own the site.
     """
     _refuse_others(by)
     if account.provider in CALLS_NOBODY:
@@ -52,9 +52,9 @@ def set_grant(
 
 @transaction.atomic
 def revoke_grant(*, study: Study, account: ProviderAccount, by: trail.Actor) -> Grant:
-    """End a study's grant: its members can launch, confirm, resume and retry nothing more with the account's paid models.
+    """End a study's grant: its members can no longer launch, confirm, resume or retry anything with the account's paid models.
 
-    Batches that are running are not stopped here. Raises ``Refused`` where there is no grant.
+    Running batches are not stopped here. Raises ``Refused`` if there is no grant.
     """
     _refuse_others(by)
     before = lock_grants(study, [account.pk]).get(account.pk)
@@ -67,7 +67,8 @@ def revoke_grant(*, study: Study, account: ProviderAccount, by: trail.Actor) -> 
 def lock_grants(study: Study, account_ids: list[int]) -> dict[int, Grant]:
     """The newest grant of the study for each of these accounts, locked until the transaction ends.
 
-    What is locked is the first row of each, which stays the same when a new row is added; always in the same order.
+    The lock is on the first row of each grant, which stays the same when a new row is added; rows are always locked in the same
+    order.
     """
     rows = Grant.objects.filter(study=study, account__in=account_ids)
     list(rows.filter(number=1).order_by("pk").select_for_update().values_list("pk", flat=True))

@@ -32,7 +32,7 @@ class ProviderAccount(models.Model):
 
     name = models.CharField(max_length=100, unique=True)
     provider = models.CharField(
-        max_length=40, help_text="Who runs the model; fake where answers are invented, file where they were imported."
+        max_length=40, help_text="Who runs the model: fake if answers are invented, file if they were imported."
     )
     base_url = models.CharField(
         "base URL", max_length=300, blank=True, help_text="For example https://api.openai.com/v1, without a key."
@@ -90,14 +90,15 @@ class ModelVariant(models.Model):
     )
     parameters = models.JSONField(
         default=dict,
-        help_text="Settings of sampling (temperature, top_p, seed, stop); what is not there is the provider's default.",
+        help_text="Sampling settings (temperature, top_p, seed, stop); for a setting that is missing, the provider's default "
+        "applies.",
     )
     held_to_schema: bool  # set where a critic with structured answers and one without are listed
     note = models.CharField(
         max_length=MAX_REMARK,
         blank=True,
         default="",
-        help_text="A warning for readers of its answers. It is shown with them.",
+        help_text="A warning for people who read its answers. It is shown with them.",
     )
     created_at = models.DateTimeField()
 
@@ -119,14 +120,14 @@ class ModelVariant(models.Model):
 
     @property
     def sampling(self) -> str:
-        """Its settings of sampling in words; empty where all are the provider's defaults."""
+        """Its sampling settings in words; empty if all are the provider's defaults."""
         return describe_sampling(self.parameters)
 
     @property
     def settings_in_words(self) -> str:
-        """Everything it was added with that shapes its answers, also what was left to the provider. Reads account.
+        """Every setting that shapes its answers, including those left to the provider. Reads the account.
 
-        Of a model whose answers are imported only what was recorded: the rest is not known here.
+        For a model whose answers are imported, only the settings that were recorded: the others are not known here.
         """
         if self.provider == "file":
             recorded = [f"reasoning {self.reasoning}" if self.reasoning else "", self.sampling]
@@ -144,7 +145,7 @@ class ModelVariant(models.Model):
 
 
 class OfModel(Numbered):
-    """What is recorded of a model of an account; every variant of the model shares it. The same may be recorded again."""
+    """A record about a model of an account, shared by every variant of the model. The same may be recorded again."""
 
     model = models.CharField(max_length=200)
     reason = None  # type: ignore[assignment] # a source says why
@@ -217,15 +218,15 @@ class Price(OfModel):
 
 
 def name_probe(label: str) -> str:
-    """The source of capabilities that a probe of a variant found."""
+    """The source given for capabilities that a probe of a variant found."""
     return f"a probe of {label}"[:MAX_REMARK]
 
 
 class Capabilities(OfModel):
     """The settings that a model of an account accepts, which decide how requests are written.
 
-    Numbered like prices, and kept by batches like them. Without a row, the provider's defaults apply. ``answer_schema`` is what
-    a probe found about JSON schemas; ``probe`` is that probe: its address, calls and cost.
+    They are numbered, and kept by batches, like prices. Without a row, the provider's defaults apply. ``answer_schema`` is what a
+    probe found about JSON schemas; ``probe`` is that probe: its address, calls and cost.
     """
 
     class Reasoning(models.TextChoices):
@@ -286,8 +287,8 @@ class Capabilities(OfModel):
 
     @property
     def is_assumed(self) -> bool:
-        """Whether a probe made this row and nobody had recorded before what a probe does not ask about: the way to set
-        reasoning, the field for the longest answer, system messages and batches are then the provider's defaults."""
+        """Whether a probe made this row and nobody had recorded what a probe does not test. The way to set reasoning, the field
+        for the longest answer, system messages and the batch service are then the provider's defaults."""
         is_of_probe = bool(self.probe) and self.source == name_probe(self.probe["label"])
         return is_of_probe and not self.probe.get("follows_record", self.number > 1)
 
@@ -298,7 +299,7 @@ class Capabilities(OfModel):
 
     @property
     def refused_sampling(self) -> list[str]:
-        """The settings of sampling that the model does not accept."""
+        """The sampling settings that the model does not accept."""
         return [name for name in SAMPLING if not getattr(self, f"takes_{name}")]
 
 
@@ -312,7 +313,7 @@ REPLACED_CAPABILITIES = (
 class AllowedAddress(models.Model):
     """A private address (``host:port``) that calls may go to, allowed by the person who runs the server.
 
-    All other private, loopback and link-local addresses are refused when a call is made, after the name was resolved.
+    All other private, loopback and link-local addresses are refused when a call is made, after the name has been resolved.
     """
 
     address = models.CharField(max_length=300, unique=True)
@@ -324,11 +325,11 @@ class AllowedAddress(models.Model):
 
 
 class Grant(Numbered):
-    """That a study may use the models of an account, and how much of its money. A change, and revoking, is a new row with the
-    next number; the newest row of study and account applies.
+    """The right of a study to use the models of an account, and how much of its money. A change or a revocation is a new row with
+    the next number; the newest row for a study and an account applies.
 
-    The limits are in nanodollars: for the study as a whole, for all its launches of a day, and for those of one person on a day.
-    A grant without limits is for models that cost nothing.
+    The limits are in nanodollars: for the study as a whole, for all its launches on one day, and for those of one person on one
+    day. A grant without limits is for models that cost nothing.
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="grants")
@@ -369,7 +370,7 @@ class Grant(Numbered):
 
     @property
     def event(self) -> str:  # type: ignore[override] # of two kinds
-        """What the trail records of it."""
+        """What the audit trail records about it."""
         return "llm.grant.revoked" if self.is_revoked else "llm.grant.set"
 
     def describe(self, latest: Self | None) -> dict[str, Any]:
@@ -383,10 +384,11 @@ class Grant(Numbered):
 
 
 class Commitment(models.Model):
-    """Money of a grant that a batch may spend, set aside when it was launched, given a higher cap, or asked again.
+    """Money of a grant that a batch may spend, set aside when the batch was launched, got a higher cap, or had failed cells asked
+    again.
 
     ``nano`` is negative where money was returned. ``person`` is who did it, on the site's ``day``; she is ``None`` for a command.
-    The batches are a room above this one, so ``batch_number`` is a plain number. Rows are only added.
+    Batches belong to a room above this one, so ``batch_number`` is a plain number. Rows are only added.
     """
 
     grant = models.ForeignKey(Grant, on_delete=models.PROTECT, related_name="commitments")

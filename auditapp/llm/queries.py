@@ -35,7 +35,7 @@ def find_capabilities(variants: Iterable[ModelVariant]) -> dict[int, Capabilitie
 
 
 def list_noted(variants: Iterable[ModelVariant]) -> list[ModelVariant]:
-    """Those of the variants that have a note, each once."""
+    """The variants that have a note, each once."""
     return list({variant.pk: variant for variant in variants if variant.note}.values())
 
 
@@ -48,7 +48,7 @@ def find_answer_schema(variant: ModelVariant) -> str:
 
 def find_max_output(variant: ModelVariant, capabilities: Capabilities | None) -> int | None:
     """The most tokens that one answer of the variant's model can have, thinking included: as recorded, or the limit that is sent
-    where an API demands one. ``None`` where it is not known. Reads variant.account."""
+    where an API demands one. ``None`` if it is not known. Reads variant.account."""
     recorded = capabilities.max_output_tokens if capabilities else None
     return recorded or DEFAULT_MAX_OUTPUT.get(variant.provider)
 
@@ -86,7 +86,7 @@ def list_accounts() -> list[dict[str, object]]:
 
 
 def find_key_state(account: ProviderAccount) -> str:
-    """Where the account's key comes from. Reveals nothing of the key but its last four characters."""
+    """Where the account's key comes from. Reveals only the last four characters of the key."""
     if account.key_env:
         return f"from {account.key_env}"
     if not account.key_sealed:
@@ -110,8 +110,8 @@ def find_broken_seals() -> list[str]:
 
 
 class ScorecardFigure(NamedTuple):
-    """One figure. ``basis`` names its denominator and labels; ``href`` leads to its data. ``alarm`` says why the figure is
-    no evidence, "" where it is."""
+    """One figure. ``basis`` names its denominator and labels; ``href`` leads to its data. ``alarm`` says why the figure is not
+    evidence; it is "" if the figure can be used."""
 
     name: str
     value: str
@@ -121,7 +121,7 @@ class ScorecardFigure(NamedTuple):
 
 
 class ScorecardPart(NamedTuple):
-    """What one feature knows about a model. ``summary`` is one sentence for forms in which a model is chosen."""
+    """What one feature reports about a model. ``summary`` is one sentence for forms in which a model is chosen."""
 
     title: str
     figures: Sequence[ScorecardFigure]
@@ -141,7 +141,7 @@ def register_scorecard_part(key: str, reader: PartReader, permission: Permission
 
 
 def hides_parts(permissions: Container[Permission]) -> bool:
-    """Whether scorecards have parts that somebody with these permissions may not see."""
+    """Whether scorecards have parts that a person with these permissions may not see."""
     load_registrations()
     return any(permission not in permissions for _, permission in _sources.values())
 

@@ -1,7 +1,7 @@
 """Stored keys of providers, encrypted ("sealed") with FIELD_KEY, which is never in the database.
 
-A seal contains the address that its key is for. If something else changes the address in the database, the seal no
-longer opens.
+The encrypted text also contains the address that the key is for. If the address is changed in the database in any other way, the
+key can no longer be decrypted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def seal_key(key: str, *, address: str) -> str:
 
 
 def open_key(sealed: str, *, address: str) -> str:
-    """The key inside a seal. Raises ``SealBroken``."""
+    """The decrypted key. Raises ``SealBroken``."""
     content = _open_seal(sealed)
     if content.get("address") != address:
         raise SealBroken("The stored key was set for another address, so it is not used. Set the key again.")
@@ -27,7 +27,7 @@ def open_key(sealed: str, *, address: str) -> str:
 
 
 def seal_again(sealed: str) -> str:
-    """The same key under the first key of FIELD_KEY. Raises ``SealBroken``."""
+    """The same key, encrypted with the first key of FIELD_KEY. Raises ``SealBroken``."""
     content = _open_seal(sealed)
     return seal_key(content["key"], address=content["address"])
 
@@ -37,6 +37,6 @@ def _open_seal(sealed: str) -> dict[str, str]:
         return sealing.open_seal(sealed)
     except sealing.SealBroken:
         raise SealBroken(
-            "FIELD_KEY does not decrypt the stored key, which was encrypted with another one. Put the former FIELD_KEY back "
-            "(it can hold several, separated by commas), or set the key of the account again."
+            "FIELD_KEY does not decrypt the stored key, which was encrypted with another one. Put the former FIELD_KEY back (it "
+            "can contain several keys, separated by commas), or set the key of the account again."
         ) from None

@@ -1,4 +1,4 @@
-"""Models, accounts and their keys, prices, for the owner of the site; and models as judges, for a study."""
+"""For the owner of the site: models, prices, and accounts with their keys. For a study: models as judges."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ def post(
     form: Callable[[QueryDict], BaseForm] | None = None,
     field: str | None = None,
 ) -> Callable[..., HttpResponse]:
-    """The view that carries out ``act`` on the row that ``find`` finds by the address, with what was typed into ``form``, and then
-    says what is ``done`` on the page named ``to``.
+    """A view that carries out ``act`` on the row that ``find`` finds by the address, with the values typed into ``form``, and
+    then shows the message ``done`` on the page named ``to``.
 
-    A refusal is shown at the field that it names, else at ``field``, by ``page`` with the form: 422. Without a form it is shown at
-    the top of the page: 409. What is typed may be a key, so it is in no report of errors and no cache.
+    ``page`` shows a refusal with the form, at the field that it names or else at ``field``: 422. Without a form, the refusal is
+    shown at the top of the page: 409. A typed value may be a key, so it must not get into an error report or a cache.
     """
 
     @owner_view
@@ -109,7 +109,7 @@ def _find_account(account_id: int) -> dict[str, Any]:
 def _render_model(
     request: HttpRequest, variant: ModelVariant, typed: BaseForm | None = None, *, status: int = 200
 ) -> HttpResponse:
-    """The page of a variant; ``typed`` is the one of its forms that was refused."""
+    """The page of a variant; ``typed`` is the form that was refused, if any."""
     prices = variant.account.prices.filter(model=variant.model).order_by("-number")
     capabilities = list(variant.account.capabilities.filter(model=variant.model).order_by("-number"))
     stored = actions.read_capabilities(next(iter(capabilities), None))
@@ -128,7 +128,7 @@ def _render_model(
 def _render_account(
     request: HttpRequest, account: ProviderAccount, typed: BaseForm | None = None, *, status: int = 200
 ) -> HttpResponse:
-    """The page of an account; ``typed`` is the one of its forms that was refused."""
+    """The page of an account; ``typed`` is the form that was refused, if any."""
     page = {
         "account": account,
         "key_state": queries.find_key_state(account),
@@ -270,7 +270,7 @@ def _render_addresses(request: HttpRequest) -> HttpResponse:
 @require_safe
 @study_view(Permission.VIEW)
 def list_judges(request: StudyRequest) -> HttpResponse:
-    """Every model that this study knows something of, with its card's figures."""
+    """Every model for which this study has figures, with its scorecard."""
     variants = list(ModelVariant.objects.select_related("account"))
     parts = read_scorecards(request.study, variants, request.role.permissions)
     cards = [(variant, own) for variant, own in zip(variants, parts, strict=True) if own]
@@ -282,7 +282,7 @@ def list_judges(request: StudyRequest) -> HttpResponse:
 @require_safe
 @study_view(Permission.VIEW)
 def show_judge(request: StudyRequest, variant_id: int) -> HttpResponse:
-    """One model's card, where this study knows anything of it."""
+    """The scorecard of one model, if this study has figures for it."""
     variant = get_object_or_404(ModelVariant.objects.select_related("account"), pk=variant_id)
     [parts] = read_scorecards(request.study, [variant], request.role.permissions)
     if not parts:

@@ -1,1 +1,1 @@
-"""Backup and restore of a whole site, and a check of everything that it needs."""
+"""Backup and restore of a whole site, and checks of everything that a site needs."""

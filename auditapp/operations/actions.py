@@ -1,6 +1,6 @@
-"""Back up a site while it is used, and restore it where nothing is.
+"""Back up a site while it is in use, and restore it into an empty place.
 
-A backup is a file with the hash of each part of it. The database is copied while people work.
+A backup is a file that contains the hash of each of its parts. The database is copied while people work.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ MOVE_STUDIES = (
 
 
 def is_older_than_release(rooms: Iterable[str]) -> bool:
-    """Whether a database with migrations of these rooms was made before release 1.0."""
+    """Whether a database with these migrations was made before release 1.0."""
     return FORMER_ROOM in set(rooms)
 
 
@@ -63,8 +63,8 @@ def back_up(file: Path) -> dict[str, Any]:
             stored_as, held = copy_database(copy)
         except sqlite3.Error as error:
             raise Refused(
-                f"The database cannot be copied ({error}), so there is no backup. Make room on its disk, where SQLite makes files "
-                "of its own, and at the place of the backup."
+                f"The database cannot be copied ({error}), so there is no backup. Make room on its disk, where SQLite creates "
+                "temporary files, and where the backup is written."
             ) from None
         manifest = {"made_at": datetime.datetime.now(datetime.UTC).isoformat(), "release": find_release(), **held}
         write_archive(partial, database=copy, stored_as=stored_as, files=files, manifest=manifest)
@@ -72,7 +72,7 @@ def back_up(file: Path) -> dict[str, Any]:
         _record_backup(file, manifest)
     except DatabaseFailure as error:
         raise Refused(
-            f"{file} is a whole backup and can be restored. It is not on record, because the database takes no writes "
+            f"{file} is a complete backup and can be restored. The backup is not recorded, because the database accepts no writes "
             f"({error}): make room on its disk."
         ) from None
     return manifest
@@ -91,7 +91,7 @@ def _record_backup(file: Path, manifest: dict[str, Any]) -> None:
 
 
 def refuse_place(file: Path) -> None:
-    """Raise ``Refused`` where no new file can be written."""
+    """Raise ``Refused`` if no new file can be written at this place."""
     if file.exists():
         raise Refused(f"{file} exists. Name a new file, or delete that one.")
     if not file.parent.is_dir():
@@ -99,7 +99,7 @@ def refuse_place(file: Path) -> None:
 
 
 def write_keys(file: Path) -> None:
-    """Write the keys of the site to ``file``, in the form of variables of the environment, for its owner only."""
+    """Write the keys of the site to ``file``, as environment variables. Only the owner of the file can read it."""
     refuse_place(file)
     with written_whole(file) as partial:
         lines = f"SECRET_KEY={settings.SECRET_KEY}\nFIELD_KEY={','.join(settings.FIELD_KEYS)}\n"
@@ -110,7 +110,7 @@ def restore(file: Path) -> dict[str, Any]:
     """Restore a backup into an empty place, and return its manifest. Raises ``Refused`` before anything is written,
     unless the database itself fails.
 
-    A database of an older release is migrated. Batches are paused: answers that came after the backup are not in it.
+    A database of an older release is migrated. Batches are paused, because answers that arrived after the backup are not in it.
     """
     manifest = read_manifest(file)
     make_data_folder(settings.DATA)
@@ -132,7 +132,7 @@ def restore(file: Path) -> dict[str, Any]:
 
 
 def refuse_what_is_not_empty() -> None:
-    """Raise ``Refused`` where a restore would meet data."""
+    """Raise ``Refused`` if there is already data where the backup is to be restored."""
     if connection.introspection.table_names():
         raise Refused(
             f"{name_database()} already contains tables. A backup can be restored only into an empty database. Set AUDITAPP_DATA "
@@ -146,7 +146,7 @@ def refuse_what_is_not_empty() -> None:
 
 
 def compare(manifest: dict[str, Any]) -> None:
-    """Raise ``Refused`` unless the database holds what the manifest says, before migrations."""
+    """Raise ``Refused`` unless the database contains what the manifest lists. Checked before migrations."""
     found = describe_database()
     for part in ("counts", "migrations", "audit_heads"):
         if found[part] != manifest[part]:
@@ -156,7 +156,7 @@ def compare(manifest: dict[str, Any]) -> None:
 
 
 def find_release() -> str:
-    """The installed version; a checkout that is not installed has none."""
+    """The installed version; a checkout that is not installed as a package has none."""
     try:
         return version("auditapp")
     except PackageNotFoundError:
@@ -182,7 +182,7 @@ def _refuse_other_releases(file: Path, manifest: dict[str, Any]) -> None:
 
 @transaction.atomic
 def _pause_batches(manifest: dict[str, Any]) -> int:
-    """Pause what was at work when the backup was made, record the restore, and return how many were paused."""
+    """Pause the batches that were active when the backup was made, record the restore, and return how many were paused."""
     paused = pause_batches(batches=Batch.objects.all(), by=trail.SYSTEM)
     details: dict[str, object] = {
         "made_at": manifest["made_at"],
@@ -211,7 +211,7 @@ Query = Callable[[str], list[tuple[Any, ...]]]
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
-    """A name in the folder of ``path`` to write to; the file appears at ``path`` when all of it is on the disk, or not at all."""
+    """A temporary name in the folder of ``path``; the file appears at ``path`` only when it is completely on the disk."""
     partial = path.with_name(f".{path.name}.{os.getpid()}{PARTIAL_SUFFIX}")
     try:
         os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
@@ -232,7 +232,7 @@ def make_folder(parent: Path) -> Iterator[Path]:
 
 
 def find_leftovers(folder: Path) -> list[Path]:
-    """What backups left there that were killed: nobody has it locked any more."""
+    """Files left there by killed backups: no process has them locked any more."""
     if not folder.is_dir():
         return []
     folders = [each for each in folder.glob(f"{FOLDER_PREFIX}*/") if _is_ours(each)]
@@ -241,7 +241,7 @@ def find_leftovers(folder: Path) -> list[Path]:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Whether all that is in a folder is from a backup or a restore: a person may have a folder of that name."""
+    """Whether everything in a folder is from a backup or a restore, because a person may have a folder of the same name."""
     try:
         names = {each.name for each in folder.iterdir()}
     except OSError:
@@ -252,7 +252,7 @@ def _is_ours(folder: Path) -> bool:
 
 
 def remove(left: Path) -> None:
-    """Delete what a killed backup left."""
+    """Delete the files that a killed backup left."""
     if left.is_dir():
         shutil.rmtree(left, ignore_errors=True)
     else:
@@ -271,7 +271,7 @@ def _is_left(path: Path) -> bool:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Take a lock, which ends with this process. Raises ``BlockingIOError`` where another one has it."""
+    """Take a lock, which is released when this process ends. Raises ``BlockingIOError`` if another process has it."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -293,7 +293,7 @@ def write_archive(path: Path, *, database: Path, stored_as: str, files: Path, ma
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """The manifest of a backup, each of whose members matches its hash. Raises ``Refused``."""
+    """The manifest of a backup, after checking that each member matches its hash. Raises ``Refused``."""
     try:
         with zipfile.ZipFile(path) as archive:
             manifest = json.loads(archive.read(MANIFEST))
@@ -307,13 +307,13 @@ def read_manifest(path: Path) -> dict[str, Any]:
         raise Refused(f"{path} cannot be read ({error.strerror}). Name the file of a backup.") from None
     except (zipfile.BadZipFile, KeyError, ValueError):
         raise Refused(
-            f"{path} is not a whole backup: it is damaged, cut off, or something else. Use another."
+            f"{path} is not a complete backup: it is damaged, cut off, or not a backup. Use another file."
         ) from None
     return manifest  # type: ignore[no-any-return]
 
 
 def extract(path: Path, name: str, to: Path) -> None:
-    """Write one member to the file ``to``, for its owner only."""
+    """Write one member to the file ``to``, which only its owner can read."""
     to.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with zipfile.ZipFile(path) as archive, archive.open(name) as source, to.open("wb") as target:
         to.chmod(0o600)
@@ -323,7 +323,7 @@ def extract(path: Path, name: str, to: Path) -> None:
 
 
 def copy_files(data_folder: Path, to: Path) -> None:
-    """Copy the folders that a backup contains. A file that a worker deletes meanwhile has its answers in the database."""
+    """Copy the folders that a backup contains. If a worker deletes a file in the meantime, its answers are in the database."""
     for folder in FOLDERS:
         for source in sorted((data_folder / folder).rglob("*")):
             target = to / source.relative_to(data_folder)
@@ -347,11 +347,11 @@ def _add(archive: zipfile.ZipFile, source: Path, name: str) -> str:
 def _check_members(path: Path, archive: zipfile.ZipFile, manifest: dict[str, Any]) -> None:
     hashes: dict[str, str] = manifest["sha256"]
     if {*archive.namelist()} != {MANIFEST, *hashes} or manifest["database"] not in hashes:
-        raise Refused(f"{path} does not hold exactly the files that its manifest lists. Use another backup.")
+        raise Refused(f"{path} does not contain exactly the files that its manifest lists. Use another backup.")
     for name, expected in hashes.items():
         parts = name.split("/")
         if name != manifest["database"] and (parts[0] != "files" or parts[1] not in FOLDERS or ".." in parts):
-            raise Refused(f"{path} holds {name}, which no backup holds. Use another backup.")
+            raise Refused(f"{path} contains {name}, which is never part of a backup. Use another backup.")
         digest = hashlib.sha256()
         with archive.open(name) as stream:
             for chunk in _read(stream):
@@ -380,14 +380,14 @@ def _flush(path: Path) -> None:
 
 
 def copy_database(to: Path) -> tuple[str, dict[str, Any]]:
-    """Copy the database to the file ``to``: what the copy is called in a backup, and what it contains."""
+    """Copy the database to the file ``to``. Returns the name of the copy in a backup, and what the copy contains."""
     if connection.vendor == "sqlite":
         return SQLITE_COPY, _copy_sqlite(to)
     return POSTGRES_COPY, _dump_postgres(to)
 
 
 def load_database(copy: Path) -> None:
-    """Make ``copy`` the database, which is empty."""
+    """Load ``copy`` into the database, which is empty."""
     if connection.vendor == "sqlite":
         place = find_sqlite_file()
         connection.close()
@@ -411,7 +411,7 @@ def describe_database() -> dict[str, Any]:
 
 
 def name_database() -> str:
-    """Where the database is, for a message; without its password."""
+    """Where the database is, for a message; without the password."""
     if connection.vendor == "sqlite":
         return str(find_sqlite_file())
     wanted = connection.settings_dict
@@ -433,7 +433,8 @@ def _describe(ask: Query, tables: list[str]) -> dict[str, Any]:
 
 
 def _copy_sqlite(to: Path) -> dict[str, Any]:
-    """Copy in small steps within one read transaction: people go on writing, and the copy need not begin again for it."""
+    """Copy in small steps within one read transaction: people can go on writing, and the copy does not have to start again
+    because of that."""
     source_file = find_sqlite_file()
     if not source_file.exists():
         raise Refused(f"There is no database at {source_file}. Set AUDITAPP_DATA to the data folder of the site.")

@@ -1,4 +1,4 @@
-"""What is wrong with a running site: one question after the other, each answered in a sentence."""
+"""Checks of a running site: one question after the other, each answered in a sentence."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from transcripts.jobs.runs import find_free_jobs
 
 OK, WARNING, WRONG = "ok", "warning", "wrong"
 TRAIL = "I7"
-UNANSWERED = "The database does not answer, or takes no writes"
+UNANSWERED = "The database does not answer, or accepts no writes"
 MAX_CLOCK_SECONDS = 2.0
 MAX_CONNECTIONS_SHARE = 0.8
 LITTLE_ROOM = 0.1
@@ -55,7 +55,7 @@ class Finding(NamedTuple):
 
 
 class _Wrong(Exception):
-    """What is wrong, and what to do about it."""
+    """A sentence that says what is wrong, and one that says what to do about it."""
 
     def __init__(self, found: str, advice: str = "") -> None:
         super().__init__(found)
@@ -67,9 +67,10 @@ class _Doubtful(_Wrong):
 
 
 def examine(*, with_trail: bool = True) -> list[Finding]:
-    """Ask every question. Nothing is changed; a row is written and deleted again. Without the database, what needs it is not asked.
+    """Ask every question. Nothing is changed, except that a row is written and deleted again. If the database does not answer,
+    questions that need it are skipped.
 
-    ``with_trail`` checks every event of the audit trail, which takes a second for some 50,000.
+    ``with_trail`` checks every event of the audit trail, which takes about a second for 50,000 events.
     """
     questions: list[tuple[str, Callable[[], str]]] = [
         ("settings", _check_settings),
@@ -107,24 +108,26 @@ def _ask(name: str, question: Callable[[], str]) -> Finding:
 
 
 def _check_settings() -> str:
-    """Wrong ones have ended the command before this."""
+    """Invalid settings have already ended the command before this point."""
     if names := find_misspelt_names():
         written = "; ".join(f"{name}: did you mean {known}?" for name, known in names)
         raise _Doubtful(f"These variables are not settings: {written}", "Correct or remove them.")
     address = urlsplit(settings.BASE_URL)
     if address.scheme == "http" and address.hostname not in {"127.0.0.1", "localhost", "::1"}:
         raise _Wrong(
-            f"People reach the site by {settings.BASE_URL}, without encryption.",
-            "Put a proxy with TLS before it, and set BASE_URL to its https address.",
+            f"People reach the site at {settings.BASE_URL}, without encryption.",
+            "Put a proxy with TLS in front of it, and set BASE_URL to its https address.",
         )
     if settings.DEBUG:
-        raise _Doubtful("DEBUG is on: errors show the inside of the program.", "Remove it from the settings.")
-    return f"valid; people reach the site by {settings.BASE_URL}"
+        raise _Doubtful(
+            "DEBUG is on: error pages show internal details of the program.", "Remove it from the settings."
+        )
+    return f"valid; people reach the site at {settings.BASE_URL}"
 
 
 def _check_disk() -> str:
     usage = shutil.disk_usage(settings.DATA)
-    room = f"{usage.free / 1e9:,.1f} of {usage.total / 1e9:,.1f} GB are free where the data folder is"
+    room = f"{usage.free / 1e9:,.1f} of {usage.total / 1e9:,.1f} GB are free on the disk of the data folder"
     if shortage := find_disk_shortage(settings.DATA):
         raise _Wrong(shortage)
     if usage.free < LITTLE_ROOM * usage.total:
@@ -175,8 +178,8 @@ def _check_database() -> str:
     except DatabaseFailure as error:
         raise _Wrong(
             f"{UNANSWERED} ({type(error).__name__}).",
-            "Start it, or correct DATABASE_URL; see that its disk has room and, on SQLite, that the data folder belongs to this "
-            "user.",
+            "Start it, or correct DATABASE_URL; make sure that its disk has room and, on SQLite, that the data folder belongs "
+            "to this user.",
         ) from None
 
 
@@ -188,8 +191,8 @@ def _check_sqlite() -> str:
 
     if ask("journal_mode") != "wal" or ask("synchronous") < 2:
         raise _Wrong(
-            "SQLite does not write as this program sets it (journal_mode wal, synchronous full).",
-            "See that no other program has changed the database file.",
+            "SQLite does not use the settings of this program (journal_mode wal, synchronous full).",
+            "Find out whether another program has changed the database file.",
         )
     size = find_sqlite_file().stat().st_size
     name = f"SQLite {sqlite3.sqlite_version}, {size / 1e6:,.0f} MB"
@@ -198,7 +201,7 @@ def _check_sqlite() -> str:
     try:
         answer = ask("quick_check(1)")
     except DatabaseFailure:
-        answer = "it cannot be read to its end"
+        answer = "it cannot be read completely"
     if answer != "ok":
         raise _Wrong(f"The database file is damaged: {answer}.", "Stop the site, and restore the last backup.")
     return f"{name}; writable; its pages are in order"
@@ -248,7 +251,7 @@ def _check_clock() -> str:
     if off > MAX_CLOCK_SECONDS:
         raise _Wrong(
             f"The clocks of this machine and of the database differ by {off:,.0f} seconds.",
-            "Synchronise both (NTP): times of codings are those of this machine.",
+            "Synchronise both (NTP): the times of codings come from this machine.",
         )
     last = AuditEvent.objects.order_by("-pk").values_list("at", flat=True).first()
     if last and (ahead := (last - timezone.now()).total_seconds()) > MAX_CLOCK_SECONDS:
@@ -264,7 +267,7 @@ def _check_worker() -> str:
     waiting = len(find_queues_to_notify()) + len(find_free_jobs())
     work = f"{waiting} queues and imports wait" if waiting else "nothing waits"
     if problems := sorted({worker.problem for worker in workers if worker.problem}):
-        raise _Wrong(" ".join(problems), "Workers go on by themselves when that is mended.")
+        raise _Wrong(" ".join(problems), "Workers continue by themselves when this is fixed.")
     if not workers and waiting:
         raise _Wrong(f"No worker is alive, and {work} for one.", "Start one: manage.py worker.")
     if not workers:
@@ -291,34 +294,34 @@ def _check_spool() -> str:
 def _check_keys() -> str:
     if names := find_broken_seals():
         raise _Wrong(
-            f"FIELD_KEY does not open the stored keys of {', '.join(names[:MAX_TOLD])}.",
-            "Put the former FIELD_KEY back (it can hold several, separated by commas), or set these keys again.",
+            f"FIELD_KEY does not decrypt the stored keys of {', '.join(names[:MAX_TOLD])}.",
+            "Put the former FIELD_KEY back (it can contain several keys, separated by commas), or set these keys again.",
         )
     if names := find_broken_secrets():
         raise _Wrong(
-            f"FIELD_KEY does not open the secret of {', '.join(names[:MAX_TOLD])}, so nothing is sent there.",
-            "Put the former FIELD_KEY back (it can hold several, separated by commas), or turn them off and add them again.",
+            f"FIELD_KEY does not decrypt the secret of {', '.join(names[:MAX_TOLD])}, so nothing is sent there.",
+            "Put the former FIELD_KEY back (it can contain several keys, separated by commas), or turn them off and add them "
+            "again.",
         )
     if names := find_broken_second_factors():
         raise _Wrong(
-            f"FIELD_KEY does not open the second factor of {', '.join(names[:MAX_TOLD])}, who cannot sign in.",
-            "Put the former FIELD_KEY back (it can hold several, separated by commas), or: "
+            f"FIELD_KEY does not decrypt the second factor of {', '.join(names[:MAX_TOLD])}, who cannot sign in.",
+            "Put the former FIELD_KEY back (it can contain several keys, separated by commas), or run "
             "manage.py user remove-second-factor NAME.",
         )
-    return "every stored key, secret of a webhook and second factor can be opened"
+    return "all stored keys, webhook secrets and second factors can be decrypted"
 
 
 def _check_backup() -> str:
     found = AuditEvent.objects.filter(action=BACKED_UP).order_by("-pk").values_list("at", "details").first()
     if found is None:
-        raise _Doubtful("No backup was made by manage.py backup.", "docs/operations.md describes how.")
+        raise _Doubtful("No backup has been made with manage.py backup.", "docs/operations.md describes how.")
     last, details = found
     places = {Path(details.get("folder", settings.DATA)), Path(settings.DATA)}
     if left := sorted(each for place in places for each in actions.find_leftovers(place)):
         raise _Doubtful(
-            f"{len(left)} copies of the database, not encrypted, are left of backups that were ended before they were done, such "
-            f"as {left[0]}.",
-            "The next backup to that folder removes them; or delete them.",
+            f"{len(left)} unencrypted copies of the database are left from backups that did not finish, such as {left[0]}.",
+            "The next backup to that folder removes them; you can also delete them.",
         )
     days = (timezone.now() - last).days
     if timezone.now() - last > BACKUP_AFTER:

@@ -1,4 +1,4 @@
-"""Health checks for monitoring: is the process alive, is it ready. They reveal nothing else to strangers."""
+"""Health checks for monitoring: whether the process is alive and whether it is ready. They reveal nothing else."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ NECESSARY = ("database", "migrations", "disk")
 
 @login_not_required
 def livez(request: HttpRequest) -> HttpResponse:
-    """200 as long as the process responds; depends on nothing else."""
+    """200 as long as the process responds, whatever the state of the database and of the workers."""
     return HttpResponse("alive\n", content_type="text/plain; charset=utf-8")
 
 
 @login_not_required
 def readyz(request: HttpRequest) -> HttpResponse:
-    """200 if database, migrations and disk are in order; 503 with the failing check otherwise.
+    """200 if the database, the migrations and the disk are in order; 503 with the failing check otherwise.
 
-    A missing worker ("silent") does not make the site unready, because people can code without one. Nor does "hindered":
-    every worker that is alive reports a problem. Nor does a FIELD_KEY that cannot open the stored keys of providers.
+    A missing worker ("silent") does not make the site unready, because people can code without one. Nor does "hindered", which
+    means that every living worker reports a problem, nor a FIELD_KEY that cannot decrypt the stored keys of providers.
     """
     checks = {"database": "ok", "migrations": "ok", "disk": "ok", "worker": "ok", "keys": "ok"}
     try:

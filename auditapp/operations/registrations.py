@@ -10,7 +10,7 @@ HOUR = 3600.0
 
 
 def delete_old_sessions() -> None:
-    """Delete the sessions that are over, once an hour."""
+    """Delete expired sessions, once an hour."""
     if take_tick("old sessions", every=HOUR) is not None:
         SessionStore.clear_expired()
 

@@ -1,5 +1,5 @@
-"""What leads do with webhooks; and events become deliveries in the transaction of what happened: an event that is undone is
-never sent, and none is lost."""
+"""What leads do with webhooks, and how events become deliveries. A delivery is written in the transaction of its event, so that
+an event that is rolled back is never sent, and no event is lost."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ MAX_WEBHOOKS = 10
 
 
 def announce(event: str, *, study_id: int, data: Mapping[str, int | str]) -> None:
-    """Write a delivery of ``event`` for every webhook of the study that asked for it.
+    """Write a delivery of ``event`` for every webhook of the study that subscribes to it.
 
-    Called inside the transaction of what happened. ``data`` has ids and states only: no text, no names of people, nothing
-    that somebody who still has to decide may not know.
+    Called inside the transaction of the event. ``data`` has only ids and states: no text, no names of people, nothing that must
+    stay hidden from a person who still has to decide.
     """
     asked = Webhook.objects.active().filter(study_id=study_id).select_related("study")
     write_deliveries([webhook for webhook in asked if event in webhook.events], event, data)
 
 
 def write_deliveries(webhooks: Iterable[Webhook], event: str, data: Mapping[str, int | str]) -> list[Delivery]:
-    """Store an event for each of the webhooks, and tell the workers of it once it is stored. Reads webhook.study."""
+    """Store an event for each of the webhooks, and notify the workers once it is stored. Reads webhook.study."""
     now = read_now()
     deliveries = []
     for webhook in webhooks:
@@ -61,7 +61,7 @@ def write_deliveries(webhooks: Iterable[Webhook], event: str, data: Mapping[str,
 
 
 def sweep_deliveries() -> None:
-    """Tell the workers of every delivery that is due: of new ones whose message was lost, and of those to be tried again."""
+    """Notify the workers of every delivery that is due: new deliveries whose message was lost, and those to be tried again."""
     untold = [
         delivery_id for delivery_id in find_due() if cache.add(f"webhook-told:{delivery_id}", 1, NOTIFY_AGAIN_SECONDS)
     ]
@@ -111,9 +111,9 @@ def add_webhook(*, study: Study, address: str, events: Collection[str], by: User
 
 
 def check_address(address: str) -> str:
-    """An address that deliveries may go to, as it was typed. Raises ``Refused``.
+    """A typed address, if deliveries may go to it. Raises ``Refused``.
 
-    Where its name leads is looked at again at each delivery, for that can change.
+    The name is resolved and checked again at each delivery, because its address can change.
     """
     address = address.strip()
     if len(address) > MAX_ADDRESS:
@@ -140,7 +140,7 @@ def check_address(address: str) -> str:
 
 @transaction.atomic
 def turn_off_webhook(*, webhook: Webhook, by: User) -> None:
-    """Send nothing more to a webhook; what waits is given up. One that is off is left as it is."""
+    """Send nothing more to a webhook, and give up the deliveries that wait. A webhook that is already off is left as it is."""
     locked = hold_webhook(webhook)
     if locked.turned_off_at is not None:
         return
@@ -153,7 +153,7 @@ def turn_off_webhook(*, webhook: Webhook, by: User) -> None:
 
 @transaction.atomic
 def send_test(*, webhook: Webhook, by: User) -> Delivery:
-    """Send an event named test. Raises ``Refused`` where the webhook is off, or the last test still waits."""
+    """Send an event named test. Raises ``Refused`` if the webhook is off or the last test still waits."""
     locked = hold_webhook(webhook)
     if locked.turned_off_at is not None:
         raise Refused("This webhook is turned off. Add it again to use it.")
@@ -166,8 +166,8 @@ def send_test(*, webhook: Webhook, by: User) -> Delivery:
 
 @transaction.atomic
 def seal_secrets_again(*, by: trail.Actor) -> tuple[int, list[str]]:
-    """Seal the secrets of all webhooks again, with the first key of FIELD_KEY: how many, and the webhooks whose secret does not
-    open. Those stay as they are."""
+    """Encrypt the secrets of all webhooks again with the first key of FIELD_KEY. Returns how many, and the webhooks whose secret
+    cannot be decrypted; these secrets stay as they are."""
     done, broken = 0, list[str]()
     # Also of those that are off: the key they were sealed with is to be removed.
     for webhook in Webhook.objects.select_for_update(of=("self",), no_key=True).select_related("study").order_by("pk"):
@@ -186,8 +186,8 @@ def seal_secrets_again(*, by: trail.Actor) -> tuple[int, list[str]]:
 
 
 def hold_webhook(webhook: Webhook) -> Webhook:
-    """The webhook with its study, for this transaction to change. Deliveries that others write for it do not wait: they hold
-    the head of the trail, which this transaction wants next."""
+    """The webhook with its study, for this transaction to change. The lock does not block transactions that write deliveries for
+    it: these have locked the head of the audit trail, which this transaction needs next."""
     held = Webhook.objects.select_for_update(of=("self",), no_key=True).select_related("study")
     return held.get(pk=webhook.pk)
 

@@ -1,4 +1,4 @@
-"""Where a study reports what happened in it, what was sent there, and the events that it can be told of."""
+"""The addresses to which a study reports events, what was sent there, and the events that exist."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ EVENTS = {
     BATCH_ENDED: "A batch is done or cancelled.",
     ROUND_COMPLETED: "Everything assigned in a round is completed.",
 }
-"""What a webhook can be told of, and when that happens."""
+"""The events that a webhook can subscribe to, and when they happen."""
 
 
 class WebhookQuerySet(models.QuerySet["Webhook"]):
     """Which webhooks work."""
 
     def active(self) -> Self:
-        """Those that were not turned off."""
+        """The webhooks that are not turned off."""
         return self.filter(turned_off_at__isnull=True)
 
 
 class Webhook(models.Model):
-    """An address that is notified of ``events`` in a study. Its secret signs what is sent; it is shown once and kept sealed, for
-    this address alone."""
+    """An address that is notified of ``events`` in a study. Its secret signs what is sent; the secret is shown once and stored
+    encrypted, for this address alone."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="webhooks")
     address = models.CharField(max_length=MAX_ADDRESS, help_text="Where events are sent.")
@@ -69,11 +69,11 @@ class Webhook(models.Model):
 
 
 class Delivery(models.Model):
-    """One event for one webhook: written with the event, sent afterwards. ``body`` is sent as it is, at each try.
+    """One event for one webhook: written with the event, sent afterwards. ``body`` is sent unchanged at each try.
 
-    ``due_at`` is when it is tried next. A worker that takes it moves that on before it sends, so that the delivery is taken up
-    again if the worker dies; ``tries`` counts what was taken. Of the last try there is the status of the answer, with its
-    beginning, or why there is none.
+    ``due_at`` is the time of the next try. A worker that takes the delivery postpones this time before it sends, so that the
+    delivery is tried again if the worker dies; ``tries`` counts how often it was taken. For the last try, the status and the
+    beginning of the answer are stored, or the reason why there is no answer.
     """
 
     class State(models.TextChoices):

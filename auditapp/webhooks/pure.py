@@ -1,4 +1,4 @@
-"""What a delivery looks like on its way: signed as the specification Standard Webhooks says (docs/reference/webhooks.md)."""
+"""The form in which a delivery is sent: signed according to the specification Standard Webhooks (docs/reference/webhooks.md)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def make_signing_secret() -> str:
 
 
 def write_headers(secret: str, *, delivery: str, timestamp: int, body: bytes) -> dict[str, str]:
-    """The headers of one try: what is sent, when, and the signature over both and the body. ``timestamp`` is in Unix seconds."""
+    """The headers of one try: the id, the time, and the signature over these and the body. ``timestamp`` is in Unix seconds."""
     key = b64decode(secret.removeprefix(SECRET_PREFIX))
     signed = f"{delivery}.{timestamp}.".encode() + body
     signature = b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
@@ -36,12 +36,12 @@ def write_headers(secret: str, *, delivery: str, timestamp: int, body: bytes) ->
 
 
 def find_pause(tries: int) -> int | None:
-    """How many seconds to wait after ``tries`` failed tries; ``None``: give up."""
+    """The seconds to wait after ``tries`` failed tries; ``None``: give up."""
     return PAUSES[tries - 1] if tries <= len(PAUSES) else None
 
 
 def shorten_answer(headers: Mapping[str, str], body: bytes, *, length: int) -> str:
-    """The beginning of a receiver's answer in one line, for the person who looks for its fault; "" if it is not text."""
+    """The beginning of a receiver's answer in one line, to help a person find the error; "" if it is not text."""
     kind = next((value for name, value in headers.items() if name.lower() == "content-type"), "")
     if not kind.startswith(("text/", "application/json")):
         return ""

@@ -1,4 +1,4 @@
-"""What is to be sent, and what was."""
+"""Deliveries that are to be sent, and those that were sent."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def list_webhooks(study: Study) -> QuerySet[Webhook]:
 
 
 def find_due() -> list[uuid.UUID]:
-    """The deliveries to be tried now, those that wait longest first."""
+    """The deliveries to be tried now; those that have waited longest come first."""
     due = Delivery.objects.filter(state=Delivery.State.WAITING, due_at__lte=read_now())
     return list(due.order_by("due_at").values_list("pk", flat=True)[:MAX_DUE])
 
@@ -36,7 +36,7 @@ def list_deliveries(webhook: Webhook) -> QuerySet[Delivery]:
 
 
 def find_broken_secrets() -> list[str]:
-    """The webhooks, with their study, whose secret FIELD_KEY does not open."""
+    """The webhooks, with their study, whose secret FIELD_KEY does not decrypt."""
     broken = []
     for webhook in Webhook.objects.active().select_related("study"):
         try:

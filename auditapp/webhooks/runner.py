@@ -1,7 +1,8 @@
-"""A worker sends one delivery. No transaction is open while it does.
+"""A worker sends one delivery. No transaction is open meanwhile.
 
-It is taken before, by moving on when it is due: of two workers one gets it, and one that dies leaves it to the next. A worker
-that dies after it sent and before it stored that repeats the delivery, with the same id.
+The worker first takes the delivery by postponing the time when it is due: of two workers only one gets it, and if that worker
+dies, another one takes it later. If a worker dies after sending and before storing the result, the delivery is sent again, with
+the same id.
 """
 
 from __future__ import annotations
@@ -47,12 +48,12 @@ class Outcome(NamedTuple):
 
     @property
     def was_received(self) -> bool:
-        """Whether the receiver said so."""
+        """Whether the receiver confirmed the delivery."""
         return self.status is not None and 200 <= self.status < 300
 
 
 def deliver(delivery_id: uuid.UUID) -> bool:
-    """Send a delivery if it is due; whether this call sent it. May be repeated without harm."""
+    """Send a delivery if it is due. Returns whether this call sent it. May be repeated without harm."""
     delivery = take_delivery(delivery_id)
     if delivery is None:
         return False
@@ -81,7 +82,8 @@ def send(delivery: Delivery) -> Outcome:
         secret = open_key(delivery.webhook.secret_sealed, address=address)
     except SealBroken:
         return Outcome(
-            error="FIELD_KEY does not decrypt the secret of this webhook. Put the former key back, or add the webhook again."
+            error="FIELD_KEY does not decrypt the secret of this webhook. Put the former FIELD_KEY back, or add the webhook "
+            "again."
         )
     timestamp = int(datetime.datetime.now(datetime.UTC).timestamp())
     headers = write_headers(secret, delivery=str(delivery.pk), timestamp=timestamp, body=body)

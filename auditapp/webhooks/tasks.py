@@ -19,7 +19,7 @@ def deliver(delivery_id: str) -> None:
 
 
 def notify_of(delivery_ids: Iterable[uuid.UUID]) -> bool:
-    """Tell the workers of deliveries; whether all messages were sent. The sweep repeats lost ones."""
+    """Notify the workers of deliveries. Returns whether all messages were sent. The sweep repeats lost ones."""
     try:
         with connect_at_once() as connection:
             for delivery_id in delivery_ids:

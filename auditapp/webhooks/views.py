@@ -15,7 +15,7 @@ from transcripts.studies.roles import Permission
 
 
 def list_choices() -> list[tuple[str, str]]:
-    """The events with what they mean."""
+    """The events with their meanings."""
     return [(name, f"{name}: {meaning}") for name, meaning in EVENTS.items()]
 
 
@@ -23,7 +23,7 @@ class WebhookForm(forms.Form):
     """A new webhook."""
 
     address = forms.CharField(
-        max_length=MAX_ADDRESS, help_text="Where a program of yours waits for events, such as https://example.org/hook."
+        max_length=MAX_ADDRESS, help_text="Where your program receives events, such as https://example.org/hook."
     )
     events = forms.MultipleChoiceField(choices=list_choices, widget=forms.CheckboxSelectMultiple)
 
@@ -31,14 +31,14 @@ class WebhookForm(forms.Form):
 @require_safe
 @study_view(Permission.SET_METHOD)
 def list_webhooks(request: StudyRequest) -> HttpResponse:
-    """Where the study reports what happened in it."""
+    """The addresses to which the study reports events."""
     return _render_list(request, WebhookForm())
 
 
 @require_safe
 @study_view(Permission.SET_METHOD)
 def show_webhook(request: StudyRequest, webhook_id: int) -> HttpResponse:
-    """What was sent to a webhook, and what became of it."""
+    """What was sent to a webhook, and with what result."""
     webhook = _find(request, webhook_id)["webhook"]
     page = {"webhook": webhook, "deliveries": queries.list_deliveries(webhook), "max_tries": MAX_TRIES}
     return render(request, "webhooks/webhook.html", page)
@@ -55,7 +55,7 @@ def _render_list(request: StudyRequest, form: WebhookForm, added: tuple[Webhook,
 
 
 def _show_secret(request: StudyRequest, added: tuple[Webhook, str]) -> HttpResponse:
-    """The list with the secret of a new webhook, this once."""
+    """The list with the secret of a new webhook, which is shown only once."""
     return _render_list(request, WebhookForm(), added)
 
 
@@ -64,7 +64,7 @@ send_test = post(
     actions.send_test,
     Permission.SET_METHOD,
     on=_find,
-    done="A test is on its way. Reload the page to see how it ended.",
+    done="A test is being sent. Reload the page to see how it ended.",
     to=("webhooks:webhook", "webhook_id"),
 )
 turn_off = post(

@@ -1,5 +1,5 @@
-"""Create an annotator: a model, rules or learnt from codings, with one codebook version and its exact instructions; and what is
-kept of calibration being looked at.
+"""Create an annotator: a model, keyword rules, or a classifier learnt from codings, with one codebook version and its exact
+instructions. And record why figures of a reflexive family are shown.
 """
 
 from __future__ import annotations
@@ -69,13 +69,14 @@ def ensure_annotator(
     reason: str = "",
     recipe: Mapping[str, object] | None = None,
 ) -> Annotator:
-    """The annotator of these settings with the study's current codebook; created when there is none of the same hash yet.
+    """The annotator with these settings and the study's current codebook; it is created if there is none with the same hash
+    yet.
 
-    A model is given as ``variant``, or by ``name``: its label; or an existing annotator, as "NAME NUMBER" or, if no model
-    has that name, the newest of the name, whose settings hold unless ``mode``, ``reads_latent`` and ``answer_schema`` are
-    given. A model by its label is asked by family for semantic meaning, its answers held to a JSON schema where a probe
-    found that its server honours one. Annotators of other kinds are defined by their ``recipe``. Latent
-    meaning needs a ``reason``, which is recorded. Raises ``Refused``.
+    A model is given as ``variant``, or by ``name``, which is a label. ``name`` may also be an existing annotator, as "NAME
+    NUMBER" or, if no model has that name, the newest of the name; its settings apply unless ``mode``, ``reads_latent`` and
+    ``answer_schema`` are given. By default, a model given by its label is asked by family for semantic meaning, and its answers
+    must follow a JSON schema if a probe has found that its server honours one. Annotators of other kinds are defined by their
+    ``recipe``. Latent meaning needs a ``reason``, which is recorded. Raises ``Refused``.
     """
     if Annotator.Kind(kind) == Annotator.Kind.MODEL:
         drafted = _draft(study, variant, name, mode=mode, reads_latent=reads_latent, answer_schema=answer_schema)
@@ -150,8 +151,8 @@ def _draft(
 
 
 def _choose_schema(model: ModelVariant, former: Annotator | None, asked: bool | None) -> dict[str, str]:
-    """The form and version of the schema that answers are held to; empty for none. Raises ``Refused`` where
-    one is asked for and no probe has found that the server honours it."""
+    """The form and version of the schema that answers must follow; empty for none. Raises ``Refused`` if a schema is requested
+    but no probe has found that the server honours it."""
     if asked is None and former is not None:
         return dict(former.recipe.get("answer_schema", {}))
     form = find_answer_schema(model)
@@ -161,7 +162,7 @@ def _choose_schema(model: ModelVariant, former: Annotator | None, asked: bool | 
 
 
 def check_schema(annotator: Annotator) -> None:
-    """Refuse an annotator whose answers are held to a schema that its server is not known to honour any more. Raises
+    """Refuse an annotator whose answers must follow a schema if its server is no longer known to honour it. Raises
     ``Refused``."""
     form = annotator.recipe.get("answer_schema", {}).get("form")
     if not form or annotator.variant is None:
@@ -194,7 +195,7 @@ def require_version(study: Study) -> CodebookVersion:
 
 
 def _find_former(study: Study, name: str) -> Annotator | None:
-    """The annotator of a model meant by "NAME NUMBER", or the newest of the name."""
+    """The annotator of a model that "NAME NUMBER" refers to, or the newest of the name."""
     models = Annotator.objects.filter(study=study, kind=Annotator.Kind.MODEL).select_related("variant__account")
     newest = models.filter(name=name).order_by("-number").first()
     own, _, number = name.rpartition(" ")
@@ -207,15 +208,15 @@ def _refuse_name(name: str) -> NoReturn:
 
 
 def hash_annotator(*, kind: str, version: CodebookVersion, content: object, variant: ModelVariant | None = None) -> str:
-    """SHA-256 of everything that decides what an annotator says: who is asked and how, the version of the codebook, and
-    ``content``, of a model its exact instructions."""
+    """SHA-256 of everything that determines an annotator's labels: who is asked and how, the version of the codebook, and
+    ``content``, which for a model is its exact instructions."""
     who = None if variant is None else [variant.label, variant.model, variant.reasoning, variant.parameters]
     whole = [str(kind), who, version.number, content]
     return hashlib.sha256(json.dumps(whole, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
 def _keep(drafted: Annotator, *, by: trail.Actor, reason: str) -> Annotator:
-    """The current annotator of this hash, or the drafted one, stored under the next number of its name."""
+    """The current annotator with this hash, or the drafted one, which is then stored under the next number of its name."""
     known = Annotator.objects.filter(study=drafted.study, hash=drafted.hash)
     current = known.first()
     if current is None:
@@ -252,9 +253,9 @@ def _store(drafted: Annotator, *, by: trail.Actor, reason: str) -> Annotator:
 
 
 def read_prompts(annotator: Annotator) -> list[dict[str, Any]]:
-    """The exact instructions of a model, in the order of the codebook: for each family, or each code of it, the ``text``,
-    with the ``task``, the ``family`` and its ``codes`` by identifier; of codes applied to turns whose ``turns_of`` these are, and
-    of codes that ask something the answers that their ``questions`` offer. Reads version and variant of an old annotator."""
+    """The exact instructions of a model, in the order of the codebook. For each family, or each code of it: the ``text``, with
+    the ``task``, the ``family`` and its ``codes`` by identifier. For codes applied to turns, ``turns_of`` says whose turns; for
+    codes with questions, ``questions`` has the answers offered. Reads version and variant of an old annotator."""
     stored = annotator.recipe.get("prompts")
     if stored is None:
         if annotator.variant is None:
@@ -283,8 +284,8 @@ def _render_prompts(families: PromptFamilies, annotator: Annotator) -> list[dict
 
 
 def render_instructions(family: CodeFamily, codes: Sequence[CodeText], annotator: Annotator) -> str:
-    """The annotator's instructions for these codes of a family, in this order, by its version of the prompt. Latent meaning
-    is asked for only in families with levels."""
+    """The annotator's instructions for these codes of a family, in this order, in its version of the prompt. Latent meaning is
+    asked for only in families with levels."""
     return write_system_prompt(
         family.name,
         codes,
@@ -299,7 +300,8 @@ def render_instructions(family: CodeFamily, codes: Sequence[CodeText], annotator
 
 @transaction.atomic
 def record_calibration(*, study: Study, annotator: Annotator | None, family: str, reason: str, by: User) -> None:
-    """Keep why figures are shown for a family that is read reflexively: of one annotator, or the rates of those chosen.
+    """Record why figures are shown for a family that is coded reflexively: figures of one annotator, or the rates of the
+    chosen annotators.
 
     Raises ``Refused``.
     """
@@ -316,7 +318,7 @@ def record_calibration(*, study: Study, annotator: Annotator | None, family: str
 
 @transaction.atomic
 def add_control_sentence(*, study: Study, text: str, codes: Sequence[str], by: trail.Actor) -> ControlSentence:
-    """Keep an invented sentence and the codes known of it (none: no code applies). Raises ``Refused``."""
+    """Store an invented sentence with its known codes (none: no code applies). Raises ``Refused``."""
     words = check_text(
         text, field="text", max_length=MAX_CONTROL_SENTENCES, needed="Write the sentence.", one_line=True
     )
@@ -326,9 +328,9 @@ def add_control_sentence(*, study: Study, text: str, codes: Sequence[str], by: t
 
 @transaction.atomic
 def add_built_in_control_sentences(*, study: Study, by: trail.Actor) -> list[ControlSentence]:
-    """Add the control sentences that come with the program whose codes the codebook has, unless they are there.
+    """Add the built-in control sentences whose codes are in the codebook, unless they have been added already.
 
-    Raises ``Refused`` where there is none to add.
+    Raises ``Refused`` if there is none to add.
     """
     known = _list_known_codes(study)
     current = set(find_control_sentences(study).values_list("text", flat=True))
@@ -355,7 +357,8 @@ def add_built_in_control_sentences(*, study: Study, by: trail.Actor) -> list[Con
 
 @transaction.atomic
 def ensure_control_sentences(*, study: Study, by: trail.Actor) -> None:
-    """Add that set to a study that never had a control sentence. If all were withdrawn, that was a decision."""
+    """Add this set to a study that has never had a control sentence. If all were withdrawn, that was a decision, and none are
+    added."""
     if has_control_sentences(study):
         return
     # Two who launch at once add one set: the second waits here, and looks again.
@@ -366,7 +369,7 @@ def ensure_control_sentences(*, study: Study, by: trail.Actor) -> None:
 
 @transaction.atomic
 def withdraw_control_sentence(*, controls: ControlSentence, by: trail.Actor) -> None:
-    """Stop asking about it. Earlier answers about it stay and still count. Reads controls.study."""
+    """Stop using a control sentence. Earlier answers about it are kept and still count. Reads controls.study."""
     row = ControlSentence.objects.select_for_update().get(pk=controls.pk)
     if row.withdrawn_at is not None:
         raise Refused("This sentence has already been withdrawn.")

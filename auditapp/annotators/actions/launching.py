@@ -1,5 +1,5 @@
-"""Launch the annotation of interviews: by a model, or by an annotator that needs no key, which goes by keyword rules or by what was
-learnt from blind codings.
+"""Launch the annotation of interviews: by a model, or by an annotator that needs no key, which uses keyword rules or a
+classifier learnt from blind codings.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ NOBODY_CONSENTS = (
     "that runs on this site."
 )
 OUTDATED_EXAMPLES = (
-    "The instructions of {annotator} contain sentences that may no longer be sent in this form, because a consent or "
-    "the redaction list has changed. Launch with the model again. That creates an annotator with new instructions."
+    "The instructions of {annotator} contain sentences that may no longer be sent in this form, because a consent or the "
+    "redaction list has changed. Launch the model again, which creates an annotator with new instructions."
 )
 
 
@@ -81,12 +81,12 @@ def launch_preannotation(
     limit: int | None = None,
     options: LaunchOptions = DEFAULT_OPTIONS,
 ) -> Batch:
-    """Have the model's turns annotated, one call per turn and code family or code (families coded by sentence; all unless named);
-    of families for the interviewer's turns, those.
+    """Have turns annotated, with one call per turn and code family, or per turn and code.
 
-    ``limit`` takes at most this number of turns of each from the beginning. Interviews without consent are left out when the
-    model is not of this site. The turns that never show suggestions are drawn first, and a study's first launch adds the program's
-    own sentences. Raises ``Refused``.
+    Without named families, all families coded by sentence are used, for the model's turns; families for the interviewer's turns
+    are asked about those. ``limit`` takes at most this number of turns of each side, from the beginning. If the model does not
+    run on this site, interviews without consent are left out. First the withheld turns are drawn, and a study's first launch adds
+    the built-in control sentences. Raises ``Refused``.
     """
     return _launch(
         study=study,
@@ -116,7 +116,8 @@ def launch_model(
     limit: int | None = None,
     options: LaunchOptions = DEFAULT_OPTIONS,
 ) -> Batch:
-    """Have the turns read by a model, as ``ensure_annotator`` and ``launch_preannotation`` say: both, or nothing."""
+    """Have turns annotated by a model, as described at ``ensure_annotator`` and ``launch_preannotation``. Both are done, or
+    neither."""
     return _launch(
         study=study,
         annotate=lambda: ensure_annotator(
@@ -152,8 +153,8 @@ def _launch(
     options: LaunchOptions,
     **who: object,
 ) -> Batch:
-    """A form sent twice is not planned again, for consents and codebook may have changed since. ``who`` says which
-    annotator is asked for, before ``annotate`` finds or creates it."""
+    """A form that is sent twice is not planned again, because consents and the codebook may have changed since. ``who`` says
+    which annotator is requested, before ``annotate`` finds or creates it."""
 
     def plan() -> LaunchPlan:
         annotator = annotate()
@@ -185,8 +186,8 @@ def plan_annotation(
     families: Sequence[str] | None = None,
     limit: int | None = None,
 ) -> LaunchPlan:
-    """What a launch would ask; writes nothing. ``annotator`` may be one that is not stored. Its parameters count the
-    interviews ``left_out`` for want of consent to a model off this site. Raises ``Refused``."""
+    """What a launch would ask; writes nothing. ``annotator`` may be one that is not stored. The parameters count the
+    interviews ``left_out`` because there is no consent to sending them to a model on another site. Raises ``Refused``."""
     chosen = {
         side: choose_turns(study=study, variant=annotator.variant, side=side, interviews=interviews, limit=limit)
         for side in sorted(list_asked_sides(annotator, families))
@@ -219,7 +220,7 @@ def plan_annotation(
 
 
 def _refuse_outdated_examples(annotator: Annotator, variant: ModelVariant) -> None:
-    """The instructions of a current annotator are sent as they are, so they must still be such as may be sent."""
+    """The instructions of a current annotator are sent unchanged, so it must still be permitted to send them."""
     if not annotator.recipe.get("examples") or not is_external(variant):
         return
     _, allowed = read_prompt_codebook(annotator.version, variant)
@@ -229,7 +230,7 @@ def _refuse_outdated_examples(annotator: Annotator, variant: ModelVariant) -> No
 
 
 class ChosenTurns(NamedTuple):
-    """Turns in order, the interviews they are from, and those that are left out for want of consent; all by number."""
+    """Turns in order, their interviews, and the interviews that are left out because consent is missing; all by number."""
 
     turn_ids: list[int]
     interview_ids: list[int]
@@ -244,10 +245,10 @@ def choose_turns(
     interviews: Sequence[Interview] | None = None,
     limit: int | None = None,
 ) -> ChosenTurns:
-    """What ``variant`` would be asked about of what the model says, or the interviewer (``side``).
+    """The turns of the model or of the interviewer (``side``) that ``variant`` would be asked about.
 
-    To a model off this site go only those of interviews that consent: others are left out and counted, and refused by title
-    where they were ``interviews`` chosen one by one. Raises ``Refused``.
+    A model on another site gets only turns of interviews with consent. Other interviews are left out and counted; if they were
+    chosen one by one in ``interviews``, they are refused by title. Raises ``Refused``.
     """
     if limit is not None and limit < 1:
         raise Refused("The limit is a number of turns, at least 1.")
@@ -299,8 +300,8 @@ NO_QUESTIONS = (
 def plan_arms(
     annotator: Annotator, families: Sequence[str] | None = None, *, questions: Sequence[int] = ()
 ) -> list[PlannedArm]:
-    """One arm for each of the model's instructions, of these families (all coded by sentence unless named; families coded
-    by turn are asked for only by name). Those for the interviewer's turns ask about ``questions``.
+    """One arm for each of the model's instructions, for these families. If none are named, all families coded by sentence are
+    used; families coded by turn must be named. Arms for the interviewer's turns ask about ``questions``.
 
     Reads annotator.version.study and annotator.variant.account. Raises ``Refused``.
     """
@@ -343,13 +344,13 @@ def _name_messages(turns_of: str) -> str:
 
 
 def list_asked_sides(annotator: Annotator, families: Sequence[str] | None) -> set[str]:
-    """Whose turns a launch for these families asks about: "model", "interviewer". Raises ``Refused``."""
+    """Whose turns a launch for these families asks about: "model" or "interviewer", or both. Raises ``Refused``."""
     sides = {str(prompt.get("turns_of", "")) for prompt in choose_prompts(annotator, families)}
     return {INTERVIEWER if side == INTERVIEWER else str(CodeFamily.AppliesTo.MODEL) for side in sides}
 
 
 def choose_prompts(annotator: Annotator, families: Sequence[str] | None) -> list[dict[str, Any]]:
-    """The annotator's instructions for these families. Raises ``Refused`` for one that is not there."""
+    """The annotator's instructions for these families. Raises ``Refused`` for a family that does not exist."""
     prompts = read_prompts(annotator)
     known = {each.identifier: each for each in CodeFamily.objects.filter(version=annotator.version, unit__in=UNITS)}
     not_asked = sorted(identifier for identifier, family in known.items() if not is_asked(family))
@@ -364,13 +365,14 @@ def choose_prompts(annotator: Annotator, families: Sequence[str] | None) -> list
 
 
 def plan_reask(annotator: Annotator, arms: Sequence[PlannedArm], turn_ids: Sequence[int]) -> list[PlannedArm]:
-    """The same questions once more about two per cent of the turns, their codes in another order and invented sentences
-    with known codes among the turn's own: what changes then is the machine's, not the text's (trust brief C.4).
+    """The same questions once more about two per cent of the turns, with the codes in another order and invented sentences
+    with known codes among the turn's own sentences.
 
-    At least one turn; none of a single one. None for instructions of one code without an invented sentence, which would
-    be the same question, and none for instructions that could not be written so any more (a pinned example or a consent
-    has changed since): two questions would differ by more than their order. The same turns and annotator give the same
-    draw. Of arms that ask about other turns, the interviewer's, as many of those. Reads annotator.study.
+    Any change in the labels is then due to the machine and not to the text (trust brief C.4). At least one turn is asked again,
+    but none if there is only one turn. Nothing is asked again for instructions with one code and no invented sentence, because
+    the question would be the same, nor for instructions that could no longer be written in the same way (because a pinned example
+    or a consent has changed), because the questions would differ in more than their order. The same turns and annotator give the
+    same draw. For arms that ask about the interviewer's turns, the same share of these is drawn. Reads annotator.study.
     """
     own = {id(arm.input_ids): arm.input_ids for arm in arms if arm.input_ids is not None}
     return [
@@ -418,20 +420,20 @@ def _plan_reask(annotator: Annotator, arms: Sequence[PlannedArm], turn_ids: Sequ
 
 
 def _choose_controls(controls: Sequence[tuple[int, tuple[str, ...]]], asked: Collection[str], seed: int) -> list[int]:
-    """A few of the invented sentences: such as carry one of the codes asked for, and such as carry none at all."""
+    """A few of the invented sentences: some that have one of the requested codes, and some that have no code at all."""
     fitting = [key for key, codes in controls if not codes or set(codes) & set(asked)]
     chosen = random.Random(seed).sample(fitting, min(MAX_CONTROL_SENTENCES, len(fitting)))  # noqa: S311 - a sample
     return sorted(chosen)
 
 
 def _find_seed(annotator: Annotator, turn_ids: Sequence[int]) -> int:
-    """A seed that review and launch come to alike."""
+    """A seed that is the same for the review and the launch."""
     named = f"{annotator.hash} {len(turn_ids)} {turn_ids[0]} {turn_ids[-1]}"
     return int(hashlib.sha256(named.encode()).hexdigest()[:12], 16) % MAX_SEED
 
 
 def list_reasked(arms: Sequence[PlannedArm]) -> Mapping[str, int]:
-    """How many turns are asked again, and with how many invented sentences at most."""
+    """How many turns are asked again, and at most how many invented sentences are added."""
     again = [arm for arm in arms if arm.settings.get("condition") == REASK]
     turns = {turn for arm in again for turn in arm.input_ids or ()}
     controls = [len(arm.settings["controls"]) for arm in again]  # type: ignore[arg-type]
@@ -446,18 +448,18 @@ SEED = 0
 MAX_POSITIVES = 10_000
 OF_ANOTHER_STUDY = "This form has already launched a run in another study. Open it again and send it once more."
 ASKS_OTHERWISE = (
-    "This form has already launched run {run}, with other settings, so nothing was launched now. To launch this as well, "
-    "send it once more."
+    "This form has already launched run {run}, with other settings, so nothing was launched now. To launch this run too, send "
+    "the form once more."
 )
 
 
 def preview_rules(study: Study) -> dict[str, list[str]]:
-    """The rules that a launch now would go by, by code; writes nothing. Raises ``Refused``."""
+    """The rules that a launch would use now, by code; writes nothing. Raises ``Refused``."""
     return list_rules(require_version(study))
 
 
 def preview_training_set(study: Study, *, minimum: int = MIN_POSITIVES) -> dict[str, Any]:
-    """What a launch now would learn from; writes nothing. Raises ``Refused``."""
+    """What a launch would learn from now; writes nothing. Raises ``Refused``."""
     version = require_version(study)
     if not 2 <= minimum <= MAX_POSITIVES:
         raise Refused(f"The minimum number of examples must be between 2 and {MAX_POSITIVES:,}.")
@@ -473,11 +475,11 @@ def launch_offline(
     idempotency_key: uuid.UUID | None = None,
     minimum: int = MIN_POSITIVES,
 ) -> OfflineRun:
-    """Have what the models say in these interviews (all unless given) read; a worker begins at once.
+    """Have the model's sentences in these interviews (all unless given) annotated; a worker begins at once.
 
-    What the annotator has read already is not read again. ``minimum``: the fewest positive examples a code is learnt
-    from. The same ``idempotency_key`` gives the run that it made, unless it asks for something else. Raises
-    ``Refused``.
+    Sentences that the annotator has already annotated are skipped. ``minimum``: the smallest number of positive examples from
+    which a code is learnt. The same ``idempotency_key`` returns the run that was made with it, unless it asks for something else.
+    Raises ``Refused``.
     """
     ids = None if interviews is None else [each.pk for each in interviews]
     asked = _digest(kind, minimum, ids)
@@ -509,13 +511,13 @@ def cancel_run(*, run: OfflineRun, by: trail.Actor) -> None:
 
 
 def _digest(kind: str, minimum: int, ids: list[int] | None) -> str:
-    """What a form asks for; rules do not ask for a number of examples."""
+    """What a form asks for. For rules, no number of examples is requested."""
     fewest = minimum if kind == Annotator.Kind.LEARNT else None
     return digest_asked(str(kind), DEFAULT_OPTIONS, minimum=fewest, interviews=None if ids is None else sorted(ids))
 
 
 def _find_run(study: Study, idempotency_key: uuid.UUID | None, asked: str) -> OfflineRun | None:
-    """The run that the form with this ``idempotency_key`` has launched before."""
+    """The run that was already launched with this ``idempotency_key``."""
     if idempotency_key is None:
         return None
     current = OfflineRun.objects.select_related("annotator").filter(idempotency_key=idempotency_key).first()
@@ -552,8 +554,8 @@ def _explain_too_few(outcomes: Mapping[str, Mapping[str, Any]], minimum: int) ->
             "interviews first."
         )
     return (
-        f"No code has enough blind examples yet: {minimum} sentences in at least 3 interviews. "
-        f"{code} has the most, {outcomes[code]['positives']} in {outcomes[code]['interviews']}; {outcomes[code]['reason']}"
+        f"No code has enough blind examples yet. Needed are {minimum} sentences in at least 3 interviews. {code} has the most, "
+        f"{outcomes[code]['positives']} in {outcomes[code]['interviews']}; {outcomes[code]['reason']}"
     )
 
 

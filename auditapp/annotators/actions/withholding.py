@@ -1,5 +1,6 @@
-"""What coders are shown: the turns that never show suggestions, the only ones on which suggestions influenced nobody (method brief
-2.3); and interviews that are read as drafts, with suggestions before one's own decision and no label made after one in any measure.
+"""What coders are shown. Some turns never show suggestions; only on these is it certain that suggestions influenced nobody
+(method brief 2.3). In draft interviews, suggestions can be shown before a coder's own decision, and labels made after such a
+suggestion are left out of every measure.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ USUAL_SHARE = 20
 def set_withholding(
     *, study: Study, share_percent: int, reason: str, by: trail.Actor, seed: int | None = None
 ) -> WithholdingPlan:
-    """Draw interviews from now on with this share; what was drawn before stays as it was. Raises ``Refused``."""
+    """Use this share for drawing turns from now on. Turns that were already drawn are not changed. Raises ``Refused``."""
     if not 0 <= share_percent <= 100:
         raise Refused(f"The share must be a whole percentage from 0 to 100, not {share_percent}.")
     if seed is not None and not 0 <= seed <= MAX_SEED:
@@ -47,10 +48,10 @@ def set_withholding(
 
 
 def ensure_arms(*, study: Study, interviews: Collection[int] | None, by: trail.Actor) -> int:
-    """Draw the model's turns of ``interviews`` (numbers; ``None``: all of the study) that were not drawn yet; how many.
+    """Draw the model's turns in ``interviews`` (numbers; ``None``: all interviews of the study) that have not been drawn yet.
 
-    Each turn is drawn once and for good. Called before anything is read or shown; costs one query where all are drawn.
-    Without a plan the first draw makes one of 20 %.
+    Returns how many. Each turn is drawn only once. Called before anything is annotated or shown; needs one query if all turns are
+    drawn. If there is no plan, the first draw makes one with a share of 20 %.
     """
     if not list_undrawn(study, interviews).exists():
         return 0
@@ -98,9 +99,9 @@ def _draw(study: Study, interviews: Collection[int] | None, by: trail.Actor) -> 
 
 
 def choose_withheld(turns: Sequence[int], share_percent: int, source: random.Random) -> set[int]:
-    """Those of one interview's turns that are withheld; each with a probability of exactly the share.
+    """The turns of one interview that are withheld, each with a probability of exactly the share.
 
-    As many as the share says, rounded down, and one more with the probability that the rounding left over.
+    Their number is the share of all turns, rounded down, plus one with a probability equal to the remainder.
     """
     whole, rest = divmod(share_percent * len(turns), 100)
     return set(source.sample(turns, whole + (source.randrange(100) < rest)))
@@ -121,7 +122,7 @@ def _make_plan(study: Study, share_percent: int, reason: str, by: trail.Actor, s
 
 @transaction.atomic
 def open_draft_interview(*, study: Study, interview: Interview, reason: str, by: trail.Actor) -> DraftInterview:
-    """Let suggestions be opened before the own decision in this interview. Raises ``Refused``."""
+    """Allow suggestions to be opened before one's own decision in this interview. Raises ``Refused``."""
     if interview.study_id != study.pk:
         raise Refused("This interview is not part of this study.")
     needed = (
@@ -142,7 +143,8 @@ def open_draft_interview(*, study: Study, interview: Interview, reason: str, by:
 
 @transaction.atomic
 def close_draft_interview(*, study: Study, draft: DraftInterview, by: trail.Actor) -> None:
-    """Ask for the own decision first again. What was coded meanwhile stays assisted; one that is closed is left as it is."""
+    """Require one's own decision first again. What was coded in the meantime stays assisted. Draft mode that is already closed
+    stays as it is."""
     still_open = DraftInterview.objects.filter(pk=draft.pk, closed_at__isnull=True)
     if still_open.update(closed_at=timezone.now()):
         _record("closed", draft, study, by)

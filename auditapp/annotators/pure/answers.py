@@ -1,16 +1,16 @@
-"""Parsing an annotator's answer. Nothing is taken that was not asked for: what names an unknown code or a foreign
-sentence, says a thing twice, or has no evidence in the sentence, is kept aside with the reason. Plain Python, no database.
+"""Parsing an annotator's answer. Nothing is accepted that was not asked for: an item that names an unknown code or another
+sentence, repeats an earlier item, or has no evidence in the sentence, is set aside with the reason. Plain Python, no database.
 
-The answer is a JSON object. Anything around it (fences, prose, thinking, an object that contains it) is allowed. Only strict
-JSON is read; nothing is repaired. Of an answer that was cut off the elements count that are whole.
+The answer is a JSON object. Anything around it (fences, prose, thinking, an object that contains it) is allowed. Only strict JSON
+is read; nothing is repaired. Of an answer that was cut off, complete elements count.
 
-The words that a machine quotes are found verbatim, except for white space, quotation marks, case and how accents are composed.
+The words that a machine quotes must occur verbatim, except for white space, quotation marks, case and the composition of accents.
 
 The JSON schema of an annotator's answers is what a server that honours schemas is made to answer with. It limits a model to the
-sentences of its question, in order, and to the codes it was asked for. It cannot say whether a quote is in its sentence, so
-answers are parsed and checked as any others.
+sentences of its question, in order, and to the requested codes. It cannot express that a quote must be in its sentence, so these
+answers are parsed and checked like any others.
 
-Alarms say that a machine's answers are worth nothing: none could be read, or a critic never says no.
+Alarms say that a machine's answers are worthless: none could be read, or a critic never rejects anything.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ WRITTEN_NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 
 
 class Proposal(NamedTuple):
-    """A code for a sentence, both of which were asked about. ``quote``: its evidence, as a place in the sentence as it
-    was sent; ``None`` only where none was asked for. ``answers``: to the code's own questions, by their keys."""
+    """A code for a sentence; both were asked about. ``quote``: its evidence, as a position in the sentence as it was sent;
+    ``None`` only if none was requested. ``answers``: the answers to the code's own questions, by their keys."""
 
     sentence: int
     code: str
@@ -63,11 +63,11 @@ class Proposal(NamedTuple):
 
 
 class ParsedAnswer(NamedTuple):
-    """What an answer says. ``rejected``: the items that are not applied, as they are stored: sentence, code and reason; of an
-    answer to a question of a code that is kept without it, the ``question`` too.
+    """The content of an answer. ``rejected``: the items that are not applied, as they are stored: sentence, code and reason;
+    and also the ``question`` if only the answer to a question of a code is rejected and the code is kept.
 
-    ``missing``: the sentences it says nothing about, which is not "no code". ``problem`` is empty unless the answer as a
-    whole is of no use; then all are missing.
+    ``missing``: the sentences that the answer leaves out, which is not the same as "no code". ``problem`` is empty unless the
+    whole answer is unusable; then all sentences are missing.
     """
 
     proposals: list[Proposal]
@@ -89,13 +89,13 @@ def parse_response(
     questions: Mapping[str, Mapping[str, Collection[str]]] | None = None,
     judged: Judged = NOTHING,
 ) -> ParsedAnswer:
-    """Take from ``answer`` what names one of ``sentences`` (their words as they were sent) and one of ``codes``.
+    """Take from ``answer`` the items that name one of ``sentences`` (whose words are given as they were sent) and one of
+    ``codes``.
 
-    ``finish_reason`` and ``judged``, the texts that the model was shown, say what of the answer is its own (``find_answers``); two
-    different lists are no answer. Of the codes in ``once`` the first is taken
-    that has all it needs, and a second on another sentence is not; sentences that were ``controls`` are no part of the
-    turn and do not count. ``questions``: by code, the answers that each of its own questions offers; one outside these is
-    left out, and the code kept without it.
+    ``finish_reason`` and ``judged``, the texts that the model was shown, decide which part of the answer is the model's own
+    (``find_answers``); two different lists are not a valid answer. For a code in ``once``, the first complete item is taken, and
+    a second one on another sentence is not; sentences in ``controls`` do not belong to the turn and do not count. ``questions``:
+    by code, the answers that each of its own questions offers; any other answer is left out, and the code is kept without it.
     """
     lists, problem = find_answers(answer, "sentences", finish_reason, judged)
     own = _leave_examples_out(lists, sentences)
@@ -120,7 +120,7 @@ def parse_response(
 
 
 def _leave_examples_out(lists: Sequence[list[object]], sentences: Collection[int]) -> Sequence[list[object]]:
-    """Those of several lists that name a sentence that was asked about; where none does, the first."""
+    """Of several lists, those that name a sentence that was asked about; if none does, the first list."""
     named = [each for each in lists if any(_read_number(raw) in sentences for raw in each)]
     return named or lists[:1]
 
@@ -137,7 +137,7 @@ def _shorten(rejected: list[dict[str, object]]) -> list[dict[str, object]]:
 
 
 class _Taking:
-    """What has been taken of an answer so far."""
+    """The items taken from an answer so far."""
 
     def __init__(
         self,
@@ -164,7 +164,7 @@ class _Taking:
         self._taken_once: set[str] = set()
 
     def take_entry(self, raw: object) -> None:
-        """What is said of one sentence."""
+        """The items about one sentence."""
         number = _read_number(raw)
         codings = raw.get("codings") if isinstance(raw, dict) else None
         if number is None or not isinstance(codings, list):
@@ -197,7 +197,7 @@ class _Taking:
         self._take(proposal._replace(level=level, enactment=enactment, quote=quote, answers=answers))
 
     def _read_answers(self, proposal: Proposal, raw: object) -> dict[str, str]:
-        """The answers offered to the code's own questions; what is not among them is kept aside, and the code stays."""
+        """The valid answers to the code's own questions. Any other answer is set aside, and the code is kept."""
         asked = self.questions.get(proposal.code, {})
         given = raw.get("answers") if isinstance(raw, dict) else None
         found = given if isinstance(given, dict) else {}
@@ -228,7 +228,7 @@ class _Taking:
         return "" if level in LEVELS else "malformed: level"
 
     def _find_fault_of_enactment(self, raw: object) -> str:
-        """A move that says no enactment cannot be kept as it is, so it is not taken (method brief R28)."""
+        """A move without an enactment cannot be stored, so it is not accepted (method brief R28)."""
         enactment = raw.get("enactment") if isinstance(raw, dict) else None
         if not self.reads_enactment or enactment in ENACTMENTS:
             return ""
@@ -245,7 +245,7 @@ class _Taking:
 
 
 def _read_number(raw: object) -> int | None:
-    """The number of a sentence; digits in quotation marks are the number that they write."""
+    """The number of a sentence; digits in quotation marks count as a number."""
     number = raw.get("sentence") if isinstance(raw, dict) else None
     if isinstance(number, str):
         return int(number) if WRITTEN_NUMBER.fullmatch(number) else None
@@ -253,7 +253,7 @@ def _read_number(raw: object) -> int | None:
 
 
 def _read_coding(number: int, raw: object) -> Proposal | str:
-    """A coding with the types that count, or what is wrong with it."""
+    """A coding with the required types, or what is wrong with it."""
     if not isinstance(raw, dict):
         return "malformed: item"
     code, rationale = raw.get("code"), raw.get("rationale", "")
@@ -272,7 +272,7 @@ def _read_quote(raw: object) -> str:
 
 
 def _peek(raw: object, key: str) -> object:
-    """A value that was not understood, short enough to be kept."""
+    """A value that was not understood, shortened for storing."""
     value = raw.get(key) if isinstance(raw, dict) else raw
     if isinstance(value, (dict, list)):
         # Not spelt out: it may be nested as deeply as can be read, and writing it takes one level more.
@@ -281,7 +281,7 @@ def _peek(raw: object, key: str) -> object:
 
 
 def _shorten_value(value: object) -> object:
-    """A number that databases and programs agree on, or few characters of anything else."""
+    """A number that databases and programs agree on, or a few characters of anything else."""
     if value is None or (isinstance(value, int) and abs(value) < 2**53):
         return value
     return make_storable(str(value)[:MAX_SHOWN])
@@ -295,7 +295,7 @@ AROUND = "\"' "
 
 
 def find_quote(quote: str, sentence: str) -> tuple[int, int] | None:
-    """Where the words first occur in the sentence; ``None`` if they do not, or have no letter or digit."""
+    """Where the words first occur in the sentence; ``None`` if they do not occur, or contain no letter or digit."""
     words = quote.strip()
     if not any(map(str.isalnum, words)):
         return None
@@ -311,8 +311,8 @@ def find_quote(quote: str, sentence: str) -> tuple[int, int] | None:
 
 
 def fold(text: str) -> tuple[str, list[int], list[int]]:
-    """The text with one kind of space and of quotation marks, in one case, accents composed; and for each of its
-    characters where the original that it replaces starts and ends."""
+    """The text with a single kind of space and of quotation marks, in one case, with composed accents; and for each of its
+    characters, where the original that it replaces starts and ends."""
     pieces: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
@@ -332,7 +332,7 @@ _fold_once = lru_cache(maxsize=8)(fold)
 
 
 def _find_end(text: str, place: int) -> int:
-    """The end of what is folded together: a run of white space, or a character with its combining marks."""
+    """The end of a group that is folded into one character: a run of white space, or a character with its combining marks."""
     end = place + 1
     if text[place].isspace():
         while end < len(text) and text[end].isspace():
@@ -352,29 +352,29 @@ def _fold_cluster(cluster: str) -> str:
 
 
 MIN_VERDICTS = 20
-"""From this many verdicts on, a critic that rejected none sets off an alarm. One that rejects a suggestion in seven upholds as
-many in a row in fewer than 5 of 100 cases."""
+"""From this number of verdicts on, a critic that rejected nothing raises an alarm. A critic that rejects one suggestion in
+seven upholds this many in a row in fewer than 5 of 100 cases."""
 
 
 def list_annotator_alarms(outcomes: Mapping[str, int]) -> list[str]:
-    """The alarms of an annotator, from how many of its answers have which outcome, as they came."""
+    """The alarms of an annotator, from the number of its answers with each outcome, as they came."""
     return _list_unreadable(outcomes, readable=outcomes.get("valid", 0) + outcomes.get("partial", 0))
 
 
 def list_critic_alarms(outcomes: Mapping[str, int]) -> list[str]:
-    """The alarms of a critic, from how many of its answers have which outcome."""
+    """The alarms of a critic, from the number of its answers with each outcome."""
     upheld, rejected = outcomes.get("upheld", 0), outcomes.get("rejected", 0)
     never = describe_never_rejected(upheld + rejected, rejected)
     return [*_list_unreadable(outcomes, readable=upheld + rejected), *([never] if never else [])]
 
 
 def describe_never_rejected(tested: int, rejections: int) -> str:
-    """That a critic upheld everything; "" where it did not, or tested too little."""
+    """The alarm that a critic upheld everything; "" if it did not, or if it tested too few suggestions."""
     if rejections or tested < MIN_VERDICTS:
         return ""
     return (
-        f"as a critic it upheld all of the {tested:,} suggestions it tested. A critic that never says no does not show which "
-        "suggestions are right. Have people check some of them in an audit."
+        f"as a critic it upheld all of the {tested:,} suggestions that it tested. A critic that never rejects anything does not "
+        "show which suggestions are right. Have people check some of them in an audit."
     )
 
 
@@ -395,10 +395,11 @@ TOOL_CALL, REFUSED, EMPTY, CUT_OFF = "a tool call instead of an answer", "the mo
 def find_answers(
     text: str, key: str, finish_reason: str = "", judged: Judged = NOTHING
 ) -> tuple[list[list[object]], str]:
-    """Every different list under ``key`` in ``text``, thoughts left out; without any, the problem in a few words.
+    """Every different list under ``key`` in ``text``, without reasoning; if there is none, the problem in a few words.
 
-    By the rule of ``json_answers``: a list that is repeated from ``judged`` is none, and where words follow the last list, or the
-    answer was withheld, nothing is read. Of a list that was cut off the whole elements count, if no other list comes before it.
+    The rule of ``json_answers`` applies: a list that is repeated from ``judged`` does not count, and if words follow the last
+    list, or the answer was withheld, nothing is read. Of a list that was cut off, the complete elements count if no other list
+    comes before it.
     """
     text = drop_reasoning(text)
     if not text.strip():
@@ -431,7 +432,8 @@ def find_answers(
 
 
 def drop_reasoning(text: str) -> str:
-    """An answer without the reasoning before it. One that is JSON from end to end has none: marks in it are quoted words."""
+    """An answer without the reasoning before it. An answer that is JSON from beginning to end has no reasoning: marks in it
+    are quoted words."""
     answer, _ = drop_thinking(text)
     if answer == text:
         return text
@@ -443,14 +445,14 @@ def drop_reasoning(text: str) -> str:
 
 
 def _explain(finish_reason: str) -> str:
-    """Why the end of a call left no answer, where it says so."""
+    """Why a call ended without an answer, if its end says so."""
     if "tool" in finish_reason:
         return TOOL_CALL
     return REFUSED if is_withheld(finish_reason) else ""
 
 
 def _read_constant(name: str) -> object:
-    """NaN and the infinities are not JSON; an answer with one has no value."""
+    """NaN and infinities are not JSON; an answer that contains one is not used."""
     return None
 
 
@@ -467,7 +469,7 @@ def _is_call(value: object) -> bool:
 
 
 def _unwrap(value: object, key: str, depth: int = 0) -> list[object] | None:
-    """The list under ``key`` in an object, in an object inside it, or a list of entries by itself."""
+    """The list under ``key`` in an object or in an object inside it, or a bare list of entries."""
     if isinstance(value, list):
         is_bare = bool(value) and all(isinstance(each, dict) and "sentence" in each for each in value)
         if is_bare:
@@ -484,7 +486,7 @@ def _unwrap(value: object, key: str, depth: int = 0) -> list[object] | None:
 
 
 def _read_cut_list(text: str, key: str) -> list[object] | None:
-    """The whole elements of a list that does not end; ``None`` where no such list begins."""
+    """The complete elements of a list that does not end; ``None`` if no such list begins."""
     begun = re.search(rf'"{key}"\s*:\s*\[', text)
     if begun is None:
         return None
@@ -500,7 +502,7 @@ def _read_cut_list(text: str, key: str) -> list[object] | None:
 
 
 def _skip(text: str, position: int) -> int:
-    """The place after white space and at most one comma."""
+    """The position after white space and at most one comma."""
     found = re.compile(r"\s*,?\s*").match(text, position)
     return found.end() if found else position
 
@@ -522,8 +524,8 @@ def write_answer_schema(
 ) -> dict[str, Any]:
     """The schema of an answer about the sentences of these numbers, in the order of the keys that the instructions ask for.
 
-    ``is_ordered``: each sentence exactly once and in order. Without it, for servers that take no limits of length, any of
-    them any number of times. ``questions``: the answers offered, by the key of the codes' own questions.
+    ``is_ordered``: each sentence exactly once and in order. Without it, for servers that accept no limits of length, any of the
+    sentences can occur any number of times. ``questions``: the answers offered, by the key of the codes' own questions.
     """
     level = {"level": {"type": "string", "enum": list(LEVELS)}} if asks_for_level(system_prompt) else {}
     asks_it = asks_for_enactment(system_prompt)

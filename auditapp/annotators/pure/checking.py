@@ -1,17 +1,17 @@
-"""What an annotator's answers hang on besides the sentence: order, names, chance; and what is lost when the same is asked
-again, codes shuffled and invented sentences with known codes in between. An annotator that follows instructions in a text, or
-loses the thread, shows it there as a drop (trust brief C.4). Plain Python, no database.
+"""What an annotator's answers depend on besides the sentence (order, names, chance), and what changes when the same is asked
+again with shuffled codes and with invented sentences whose codes are known. If an annotator follows instructions in a text, or
+loses the thread, its agreement drops there (trust brief C.4). Plain Python, no database.
 
-Every figure is a count out of a number; intervals are Wilson's (1927), of a difference Newcombe's (1998), which take sentences for
-independent. Those of one turn are not quite, so that the true intervals are somewhat wider.
+Every figure is a count out of a number; intervals are Wilson's (1927) and, for a difference, Newcombe's (1998), which treat
+sentences as independent. Sentences of one turn are not quite independent, so the true intervals are somewhat wider.
 
-The ways in which an annotator is asked the same thing differently, to learn what its answers hang on. Plain Python.
+The conditions under which an annotator is asked the same thing differently, to find out what its answers depend on. Plain Python.
 
-Each condition changes the codes as the prompt has them and gives the way back to the study's own identifiers.
+Each condition changes the codes in the prompt and says how to get back to the study's own identifiers.
 
 The verdict on each figure of a check: passed, or needs review. No verdict stops a launch. Plain Python.
 
-The thresholds are ours: they point people to what may be wrong, and are no published standard.
+The thresholds are our own: they point people to possible problems, and are not a published standard.
 """
 
 from __future__ import annotations
@@ -32,11 +32,12 @@ Labels = Mapping[str, Mapping[str, Mapping[int, bool]]]
 
 
 class Answer(NamedTuple):
-    """One answer under one condition. ``codes`` are those that could be applied, ``picks`` those that were, by sentence.
+    """One answer under one condition. ``codes`` are the codes that could be applied, ``picks`` those that were applied, by
+    sentence.
 
-    ``rejected`` counts the items that were not applied, by the reason; ``refused`` of them named a code, and ``unknown``
-    of these one that is not in the instructions. ``rejected_items`` are the items themselves. ``turn_id``, ``attempt_id``
-    and ``task`` say where the answer comes from, and ``problem`` why it was not usable.
+    ``rejected`` counts the items that were not applied, by reason; ``refused`` of them named a code, and ``unknown`` of these
+    named a code that is not in the instructions. ``rejected_items`` are the items themselves. ``turn_id``, ``attempt_id`` and
+    ``task`` say where the answer comes from, and ``problem`` why it was not usable.
     """
 
     condition: str
@@ -55,7 +56,7 @@ class Answer(NamedTuple):
 
     @property
     def named(self) -> int:
-        """How many codes it names, applied or not."""
+        """How many codes the answer names, whether applied or not."""
         return sum(len(codes) for codes in self.picks.values()) + self.refused
 
 
@@ -72,8 +73,8 @@ def tabulate_labels(answers: Iterable[Answer]) -> Labels:
 def build_report(
     answers: Sequence[Answer], *, codes: Sequence[str], definitions: Mapping[str, str] = {}
 ) -> dict[str, Any]:
-    """Every figure of a check; lists have a row per code, in the order of the codebook. ``definitions``: by identifier in
-    the prompt the code whose definition was given under it."""
+    """Every figure of a check; lists have one row for each code, in the order of the codebook. ``definitions``: by identifier
+    in the prompt, the code whose definition was given under it."""
     labels = tabulate_labels(answers)
     repeats = sorted(condition for condition in labels if condition.partition("-")[0] == REPEAT)
     rejected: Counter[str] = Counter()
@@ -98,10 +99,11 @@ def build_report(
 
 
 def count_flips(labels: Labels, conditions: Sequence[str], codes: Sequence[str]) -> list[dict[str, Any]]:
-    """Per code, over the sentences that have an answer under every one of the conditions; codes without any left out.
+    """Figures for each code over the sentences that have an answer under all of the conditions; codes without such sentences
+    are left out.
 
-    ``flips``: the share of sentences with the code in one condition and without it in another. ``kept``: of the sentences
-    with the code at least once, those with it every time, which is not dominated by sentences that get no code.
+    ``flips``: the share of sentences that have the code in one condition and not in another. ``kept``: of the sentences that have
+    the code at least once, the share of those that have it every time; this figure is not dominated by sentences without a code.
     """
     rows = []
     for code in codes:
@@ -117,10 +119,10 @@ def count_flips(labels: Labels, conditions: Sequence[str], codes: Sequence[str])
 
 
 def follow_swaps(labels: Labels, codes: Sequence[str], definitions: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Per code: whether its sentences came back under the name that had its definition, or under its own name.
+    """For each code: whether its sentences came back under the name that had its definition, or under its own name.
 
-    ``unclear`` sentences bore a code as well that makes both explanations expect the same; they count for nothing. ``share``:
-    where the answer follows one of the two, how often the definition.
+    ``unclear`` sentences also have another code for which both explanations predict the same result; they are not counted.
+    ``share``: of the answers that follow only one of the two, the share that follows the definition.
     """
     rows = []
     for code in codes:
@@ -139,10 +141,10 @@ def follow_swaps(labels: Labels, codes: Sequence[str], definitions: Mapping[str,
 
 
 def follow_swap(labels: Labels, code: str, definitions: Mapping[str, str]) -> dict[int, str]:
-    """What the answers followed with definitions swapped, for each sentence that got ``code`` at first.
+    """What the answers with swapped definitions followed, for each sentence that had ``code`` at first:
 
-    "definition", "name", "both", "neither", or "unclear" where the sentence also got a code whose definition or name was
-    swapped with this one's: then both explanations predict the same.
+    "definition", "name", "both" or "neither"; or "unclear" if the sentence also had a code whose definition or name was swapped
+    with this one's, because then both explanations predict the same.
     """
     first, swapped = labels.get(FIRST, {}), labels.get(SWAPPED, {})
     holders = {of: holder for holder, of in definitions.items()}
@@ -171,7 +173,7 @@ SMALL_N = 100
 class Rate(NamedTuple):
     """How often a code was applied, with an alarm if it is applied to nearly all or nearly no sentences.
 
-    ``is_certain``: the whole interval is beyond the limit; otherwise there are too few units to be sure.
+    ``is_certain``: the whole interval is beyond the limit; otherwise the sample is too small to be sure.
     """
 
     code: str
@@ -181,7 +183,7 @@ class Rate(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The alarm as a sentence; empty without one."""
+        """The alarm as a sentence; empty if there is none."""
         if not self.alarm:
             return ""
         line = f"more than {100 * OFTEN:.0f} %" if self.alarm == "often" else f"under {100 * RARELY:.0f} %"
@@ -190,7 +192,7 @@ class Rate(NamedTuple):
 
 
 def measure_rate(code: str, applied: int, n: int) -> Rate:
-    """A code's rate with its alarm: on more than 90 % or under 1 % of units (method brief 2.4)."""
+    """A code's rate, with an alarm if the code is on more than 90 % or less than 1 % of units (method brief 2.4)."""
     share = Share(applied, n)
     value, interval = share.value, share.interval
     if value is None or interval is None or RARELY <= value <= OFTEN:
@@ -201,15 +203,15 @@ def measure_rate(code: str, applied: int, n: int) -> Rate:
 
 
 def find_degenerate(counts: Mapping[str, tuple[int, int]]) -> list[Rate]:
-    """The codes with an alarm. ``counts``: by code, the units it was applied to and the units annotated for it."""
+    """The codes with an alarm. ``counts``: by code, the units to which it was applied and the units annotated for it."""
     rates = (measure_rate(code, applied, n) for code, (applied, n) in counts.items())
     return [rate for rate in rates if rate.alarm]
 
 
 class AskedAgain(NamedTuple):
-    """One turn and its two answers: for every sentence that each of them reached, its codes.
+    """One turn and its two answers, each with the codes of every sentence that it covered.
 
-    ``codes`` are those that both could apply. ``is_flagged``: something in the turn looks like instructions to a machine.
+    ``codes`` are those that both answers could apply. ``is_flagged``: something in the turn looks like instructions to a machine.
     ``turn_id`` and the two attempts say where the answers come from.
     """
 
@@ -229,13 +231,14 @@ Control = tuple[int, frozenset[str], frozenset[str]]
 def build_reask_report(
     asked: Sequence[AskedAgain], controls: Sequence[Control], codes: Sequence[str]
 ) -> dict[str, Any]:
-    """Every figure of what was asked again; ``codes`` gives the order of the rows.
+    """All figures about repeated questions; ``codes`` gives the order of the rows.
 
-    ``same``: sentences with exactly the same codes both times, and ``drop`` the others. ``lost``: sentences that got an
-    answer the first time and none when asked again, of all that got one the first time. ``flagged`` and ``unflagged``:
-    ``same`` on turns with what looks like instructions, and on others; ``flagged_drop``: by how much it is lower on the
-    former, ``None`` without either kind. ``controls``: invented sentences with exactly the codes known of them.
-    ``missed``: codes known and not applied, of all known; ``false``: applied and not known, of all applied.
+    ``same``: the share of sentences with exactly the same codes both times; ``drop``: the share of the others. ``lost``: of the
+    sentences that got an answer the first time, the share that got none the second time. ``flagged`` and ``unflagged``: ``same``
+    on turns with text that looks like instructions, and on other turns; ``flagged_drop``: by how much it is lower on the former,
+    ``None`` if either kind is missing. ``controls``: the share of invented sentences with exactly their known codes. ``missed``:
+    known codes that were not applied, out of all known codes; ``false``: applied codes that are not known, out of all applied
+    codes.
     """
     flagged, unflagged = (_count_same([each for each in asked if each.is_flagged is flag]) for flag in (True, False))
     same = Share(flagged.part + unflagged.part, flagged.n + unflagged.n)
@@ -265,7 +268,7 @@ def build_reask_report(
 
 
 def find_shared(each: AskedAgain) -> list[int]:
-    """The sentences that both answers reached."""
+    """The sentences that both answers covered."""
     return sorted(set(each.before) & set(each.again))
 
 
@@ -298,13 +301,13 @@ ChangedCodes = tuple[tuple[CodeText, ...], Mapping[str, str], Mapping[str, str]]
 
 
 def name_repeats(repeats: int) -> list[str]:
-    """The conditions that change nothing: the same question, repeated."""
+    """The conditions that change nothing, in which the same question is repeated."""
     return [f"{REPEAT}-{number}" for number in range(1, repeats + 1)]
 
 
 def list_conditions(repeats: int, *, asked: int, in_family: int) -> list[str]:
-    """What can be changed in a question about so many codes at once, of a family of so many: one code has no order, and
-    a family of one nothing to swap with."""
+    """What can be changed in a question about this number of codes from a family of this size: a single code has no order, and
+    in a family of one there is nothing to swap."""
     return [
         *name_repeats(repeats),
         *([REVERSED] if asked > 1 else []),
@@ -327,7 +330,7 @@ def change_codes(condition: str, codes: Sequence[CodeText]) -> ChangedCodes:
 
 
 def shuffle_codes(codes: Sequence[T], seed: int) -> list[T]:
-    """The codes in another order, the same for the same seed; never the order they came in, where there is another."""
+    """The codes in another order, the same for the same seed; never in the original order if another one exists."""
     shuffled = list(codes)
     random.Random(seed).shuffle(shuffled)  # noqa: S311 - an order, not a secret
     return shuffled if shuffled != list(codes) else shuffled[1:] + shuffled[:1]
@@ -340,9 +343,9 @@ def _name_by_number(codes: Sequence[CodeText]) -> ChangedCodes:
 
 
 def swap_definitions(codes: Sequence[CodeText]) -> ChangedCodes:
-    """Every code under its own name with the definition, and all that goes with it, of another.
+    """Every code under its own name, but with the definition of another code and everything that belongs to that definition.
 
-    Neighbours change places; of an odd number the last three go round. Raises ``ValueError`` for fewer than two codes.
+    Neighbours swap; if the number is odd, the last three rotate. Raises ``ValueError`` for fewer than two codes.
     """
     if len(codes) < 2:
         raise ValueError("a single code cannot be swapped")
@@ -456,8 +459,8 @@ def _judge_rates(rates: Sequence[Rate], names: Mapping[str, str]) -> Verdict:
 
 
 def list_figures(report: Mapping[str, Any]) -> dict[str, object]:
-    """A check as a plain object for programs: every share with its count, its n and its interval. Undefined is ``None``;
-    codes are identifiers."""
+    """A check as a plain object for programs: every share with its count, its n and its interval. Undefined values are
+    ``None``; codes are identifiers."""
     return {
         **{name: report[name] for name in ("answers", "repeats", "sentences", "rejected")},
         **{name: _list_share(report[name]) for name in ("legal", "answered")},

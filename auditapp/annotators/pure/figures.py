@@ -1,5 +1,5 @@
-"""What measuring a machine against people gives, and what is counted of how far seeing its suggestions moves people. Loads nothing
-heavy, for every page knows these."""
+"""The figures of a machine compared with people, and the counts of how much its suggestions change people's labels. Imports
+nothing large, because every page uses this module."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from transcripts.statistics.figures import Figure, Interval
 
 FEW_POSITIVES = 10
-"""Below this number of labels by people with the code, no figure about it says anything."""
+"""With fewer labels by people with the code than this, figures about the code mean nothing."""
 
 
 class CrossTable(NamedTuple):
@@ -25,7 +25,7 @@ class CrossTable(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """A figure with its interval over turns, the ``interval`` by formula, and how many labels it is a share of."""
+    """A figure with its interval over turns, the ``interval`` by formula, and the number of labels in its denominator."""
 
     figure: Figure
     interval: Interval | None
@@ -37,10 +37,12 @@ class Estimate(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """Counts of units. ``shown`` and ``withheld``: of ``n`` in that arm, how many are labelled as the machine has it.
+    """Counts of units. ``shown`` and ``withheld``: of the ``n`` units in that arm, how many have the same label as the
+    machine's.
 
-    The last four count units she decided blind and then looked at: blind she ``differed`` from the machine, and of
-    those ``changed_to`` it; blind she ``agreed``, and of those ``changed_away``.
+    The last four count units that the coder decided blind and whose suggestions she then opened: those on which her blind label
+    ``differed`` from the machine's, those of them that she ``changed_to`` it; those on which it ``agreed``, and those of them
+    that she ``changed_away``.
     """
 
     shown_same: int = 0

@@ -1,25 +1,25 @@
 """Learning codes from codings: TF-IDF of words, one logistic regression per code. Knows nothing of Django.
 
-Features of a sentence are its words, pairs of words and the first five letters of longer words (which stand in for
-endings), weighted by TF-IDF with sublinear counts (Salton and Buckley 1988, Information Processing & Management
-24:513). Letters instead of words (all runs of three to five) took five times as long and are left out.
+Features of a sentence are its words, pairs of words and the first five letters of longer words (which stand in for endings),
+weighted by TF-IDF with sublinear counts (Salton and Buckley 1988, Information Processing & Management 24:513). Runs of three to
+five letters instead of words took five times as long and are not used.
 
-How well a code was learnt is measured on interviews that were not learnt from: interviews are dealt into five parts and
-each part is read by what the others taught. The threshold is the one with the highest F1 on those turn answers, of all at
-which at least half of the suggestions are right and which say more than that everything has the code. The figures of a
-part are those at the threshold that the other parts choose, so that no sentence has a say in its own verdict; a code whose
-figures do not keep to the same rule is not learnt. Word frequencies, which know nothing of codes, are counted once.
+How well a code was learnt is measured on interviews that were not used for learning: interviews are divided into five parts, and
+each part is annotated by a classifier learnt from the others. The threshold is the one with the highest F1 on these labels, among
+all thresholds at which at least half of the suggestions are right and the suggestions are better than giving everything the code.
+The figures of a part use the threshold chosen by the other parts, so that no sentence influences its own result; a code whose
+figures do not satisfy the same rule is not learnt. Word frequencies, which know nothing of codes, are counted once.
 
 scikit-learn is loaded when something is learnt, not by importing this.
 
-How well codes can be learnt from a file of codings: one half of its texts is learnt from, the other read.
+How well codes can be learnt from a file of codings: one half of its texts is used for learning, the other half for testing.
 
-A code that a study would not go by is scored all the same, from the share of examples that have it on: the figures are to
-be seen as they are.
+A code that a study would not use is tested all the same, with the share of examples that have it as the threshold, so that its
+figures can be seen.
 
-The file is CSV with the columns unit, group, text and codes (several between semicolons), or JSON lines of such objects.
-A line with ``theme`` and ``turns`` or ``text`` instead is one excerpt, as papers publish them: every sentence of the model
-in it has its theme, and one without a theme is left out. Knows nothing of Django.
+The file is CSV with the columns unit, group, text and codes (several between semicolons), or JSON lines of such objects. A line
+with ``theme`` and ``turns`` or ``text`` instead is one excerpt, as published in papers: every sentence of the model in it has the
+theme of the excerpt, and an excerpt without a theme is left out. Knows nothing of Django.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ NOT_LEARNT = (
 
 
 def name_reader() -> str:
-    """What decides, besides the examples, what is learnt from them: this module, and the release of scikit-learn.
+    """What determines the result of learning besides the examples: this module, and the release of scikit-learn.
 
     Raises ``LearningNotInstalled``.
     """
@@ -88,12 +88,12 @@ class LearningNotInstalled(Refused):
 
 
 class NothingToLearn(ValueError):
-    """The texts hold no words, or no code has enough examples; the sentence says which."""
+    """The texts contain no words, or no code has enough examples; the sentence says which."""
 
 
 class Lesson(NamedTuple):
-    """Sentences and the interview each is from; and, for each code, the places of those that were decided for it, with
-    whether they have it."""
+    """Sentences with the interview of each; and, for each code, the places of the sentences that were decided for it, and
+    whether they have the code."""
 
     texts: Sequence[str]
     interviews: Numbers
@@ -108,10 +108,10 @@ def count_examples(
     minimum: int = MIN_POSITIVES,
     fewest_interviews: int = MIN_INTERVIEWS,
 ) -> dict[str, Any]:
-    """What there is to learn a code from, as a recipe keeps it: the examples at ``rows``, and whether it is theirs.
+    """The examples for learning a code, as a recipe stores them: the examples at ``rows``, and whether they have the code.
 
-    ``reason`` says why they are too few, if they are. The threshold and the 2x2, of interviews it had not learnt from,
-    are there only after learning.
+    ``reason`` says why there are too few, if so. The threshold and the 2x2 table, from interviews that were not used for
+    learning, are set only after learning.
     """
     positives = int(yes.sum())
     negatives = len(yes) - positives
@@ -128,7 +128,7 @@ def count_examples(
 
 
 Heartbeat = Callable[[int, int], object]
-"""Gets how many steps are done, of how many."""
+"""Called with the number of completed steps and the number of all steps."""
 
 
 def learn(
@@ -139,9 +139,9 @@ def learn(
     seed: int,
     heartbeat: Heartbeat = lambda _done, _total: None,
 ) -> tuple[LearntReader, dict[str, dict[str, Any]]]:
-    """The reader, and the outcome of each code: what ``count_examples`` gives, with what it came to.
+    """The classifier, and the outcome of each code: the result of ``count_examples`` with the outcome of learning.
 
-    ``heartbeat`` is called again and again with how far it is, and may raise to end it. Raises ``NothingToLearn``.
+    ``heartbeat`` is called repeatedly with the progress, and may raise an exception to stop. Raises ``NothingToLearn``.
     """
     outcomes = {
         code: count_examples(rows, yes, lesson.interviews, minimum=minimum, fewest_interviews=fewest_interviews)
@@ -170,7 +170,8 @@ def fit(
     heartbeat: Heartbeat = lambda _done, _total: None,
     words: _Words | None = None,
 ) -> LearntReader:
-    """The reader of those codes that have a threshold, from all examples. The same examples give the same reader."""
+    """The classifier for the codes that have a threshold, learnt from all examples. The same examples give the same
+    classifier."""
     words = words or _Words(lesson.texts)
     models = {}
     for code, (rows, yes) in lesson.codes.items():
@@ -181,7 +182,7 @@ def fit(
 
 
 class LearntReader:
-    """Proposes a code where its probability reaches the code's threshold, and abstains below."""
+    """Suggests a code if its probability reaches the code's threshold, and abstains otherwise."""
 
     def __init__(
         self, words: _Words, models: Mapping[str, tuple[Shares, float]], thresholds: Mapping[str, float]
@@ -197,7 +198,7 @@ class LearntReader:
         self._thresholds = np.array([thresholds[code] for code in models])
 
     def read(self, texts: Sequence[str]) -> list[list[Prediction]]:
-        """What it proposes for each sentence."""
+        """Its suggestions for each sentence."""
         return [found for at in range(0, len(texts), AT_ONCE) for found in self._read(texts[at : at + AT_ONCE])]
 
     def score(self, texts: Sequence[str]) -> Shares:
@@ -226,7 +227,7 @@ class LearntReader:
 
 
 class _Words:
-    """The words of all texts and how much each weighs; ``matrix``: texts x features."""
+    """The words of all texts with their weights; ``matrix``: texts x features."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         from sklearn.feature_extraction.text import TfidfVectorizer
@@ -252,7 +253,7 @@ def list_features(text: str) -> list[str]:
 
 
 def _fit_code(matrix: Any, yes: Bools) -> tuple[Shares, float]:
-    """Weights and offset of one code from its examples. Where all are alike there is nothing but their share."""
+    """Weights and offset of one code, from its examples. If all examples are alike, only their share is used."""
     import numpy as np
     from sklearn.linear_model import LogisticRegression
 
@@ -271,7 +272,7 @@ def _fit_code(matrix: Any, yes: Bools) -> tuple[Shares, float]:
 
 
 def _judge(words: _Words, interviews: Numbers, rows: Numbers, yes: Bools, *, seed: str) -> dict[str, Any]:
-    """How a code does on interviews it has not learnt from, and the threshold that those choose."""
+    """How well a code does on interviews that were not used for learning, and the threshold that they determine."""
     import numpy as np
 
     part_of = deal_parts(interviews[rows], yes, seed=seed)
@@ -298,7 +299,8 @@ def _judge(words: _Words, interviews: Numbers, rows: Numbers, yes: Bools, *, see
 
 
 def deal_parts(interviews: Numbers, yes: Bools, *, seed: str) -> Numbers:
-    """A part for each example; an interview is whole in one. Those that have the code are dealt first, evenly."""
+    """The part of each example; all examples of an interview are in the same part. Interviews with the code are distributed
+    first, evenly."""
     import numpy as np
 
     having = sorted(set(interviews[yes].tolist()))
@@ -312,10 +314,11 @@ def deal_parts(interviews: Numbers, yes: Bools, *, seed: str) -> Numbers:
 
 
 def choose_threshold(scores: Shares, yes: Bools) -> float | None:
-    """The score from which on suggestions are made: the highest F1 of those with a precision of at least one
-    half that suggest the code more often where it is than where it is not.
+    """The score from which suggestions are made: the one with the highest F1 among those that have a precision of at least one
+    half and suggest the code more often on sentences that have it than on others.
 
-    Of several with the same F1 the highest. It lies halfway to the next score, for what is alike never scores quite alike.
+    If several have the same F1, the highest is used. The threshold is halfway to the next score, because even similar sentences
+    never have exactly the same score.
     """
     import numpy as np
 
@@ -346,7 +349,7 @@ def _to_shares(raw: Shares) -> Shares:
 
 
 def _explain(code: str, score: float, names: Sequence[str], text: str) -> Prediction:
-    """A suggestion with the words that had most weight; its evidence is where the first of them is."""
+    """A suggestion with the words that had the largest weights; its evidence is the place of the first of them."""
     if not names:
         return Prediction(code, "No single word had a positive weight.", score=score)
     shown = ", ".join(f"“{name}”" for name in names)
@@ -363,7 +366,7 @@ MAX_FILE = 64 * 1024 * 1024
 
 
 class CodedText(NamedTuple):
-    """A sentence that was decided about, the group (an interview, an excerpt) it is from, and its codes."""
+    """A decided sentence, the group (an interview or an excerpt) that it is from, and its codes."""
 
     unit: str
     group: str
@@ -418,9 +421,9 @@ def _read_excerpt(row: Row) -> Iterator[CodedText]:
 
 
 def halve(texts: Sequence[CodedText], *, seed: int) -> tuple[list[CodedText], list[CodedText]]:
-    """Texts to learn from and texts to test on: two halves by group, of each code as even as can be.
+    """Texts for learning and texts for testing: two halves of the groups, balanced as far as possible for each code.
 
-    Groups are assigned in turn, code by code, in a seeded order.
+    Groups are assigned alternately, code by code, in a seeded order.
     """
     codes_of: dict[str, Counter[str]] = {}
     for text in texts:
@@ -440,7 +443,7 @@ def halve(texts: Sequence[CodedText], *, seed: int) -> tuple[list[CodedText], li
 
 
 def make_lesson(texts: Sequence[CodedText], codes: Sequence[str]) -> Lesson:
-    """Every text is decided for every code."""
+    """Every text counts as decided for every code."""
     import numpy as np
 
     groups = {group: number for number, group in enumerate(dict.fromkeys(text.group for text in texts))}
@@ -459,7 +462,7 @@ def report_file(
     minimum: int = MIN_POSITIVES,
     fewest_groups: int = MIN_INTERVIEWS,
 ) -> dict[str, Any]:
-    """By code: what there was to learn, the threshold, and the 2x2 of the half that was not learnt from.
+    """By code: the examples, the threshold, and the 2x2 table of the half that was not used for learning.
 
     Raises ``NothingToLearn``."""
     taught, tested = halve(texts, seed=seed)
@@ -490,7 +493,7 @@ def _judge_file(lesson: Lesson, *, minimum: int, fewest_groups: int, seed: int) 
 
 
 def _choose_thresholds(lesson: Lesson, outcomes: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, float]]:
-    """That of a learnt code; of another the share of examples that have it, where some do and some do not."""
+    """The threshold of a learnt code; for another code, the share of examples that have it, if some do and some do not."""
     for code, (rows, _) in lesson.codes.items():
         positives, threshold = outcomes[code]["positives"], outcomes[code]["threshold"]
         if threshold is not None:
@@ -510,7 +513,7 @@ def _score(
     texts: Sequence[CodedText],
     said: Sequence[set[str]],
 ) -> dict[str, Any]:
-    """The figures of one code on the texts that were read, whether or not a study would go by it."""
+    """The figures of one code on the test texts, whether or not a study would use the code."""
     found: dict[str, Any] = {
         "taught_positives": outcome["positives"],
         "taught_groups": outcome["interviews"],

@@ -1,19 +1,18 @@
 """The prompts of an annotator. Plain Python: codes and texts in, text out.
 
-One request is about one turn of one interview, after the question that preceded it, and what was said earlier, for codes
-that compare a turn with it. All of it that comes from a transcript is data: strings of one JSON object between two lines
-that nothing in it can contain, never instructions (trust brief C.4). The answer names sentence numbers, code ids and
-words to be found again; nothing else of it is ever used.
+One request is about one turn of one interview. It includes the question before the turn and, for codes that compare a turn with
+it, what was said earlier. Everything from a transcript is sent as data and never as instructions: as strings of one JSON object
+between two lines that cannot occur in it (trust brief C.4). The answer names sentence numbers, code ids and quoted words, which
+must be found in the text; nothing else in it is ever used.
 
-What an annotator that needs no provider is made of, as it is kept with it, and what it says of one sentence. Knows nothing of
-Django.
+The stored recipe of an annotator that needs no provider, and its labels of one sentence. Knows nothing of Django.
 
-Rules: ``{"reader", "rules": {code: [line]}}``. Learnt: ``{"reader", "seed", "minimum", "set": {"hash", "families":
-{family: {"decided", "codes": {code: {"yes", "tied"}}}}}, "taught": {"sentences", "interviews", "spared", "refused"},
-"codes": {code: counts}}``, where numbers of sentences are written as ranges (``"4-9 12"``). ``refused`` counts the decided
-sentences of interviews that say no, and is left out where there are none. ``reader`` names the way of reading. The set is there
-whole, so that the same is learnt from it again however the study goes on; ``codes`` is what it came to, and is filled in when it
-is first learnt, with ``judged_with``.
+Rules: ``{"reader", "rules": {code: [line]}}``. Learnt: ``{"reader", "seed", "minimum", "set": {"hash", "families": {family:
+{"decided", "codes": {code: {"yes", "tied"}}}}}, "taught": {"sentences", "interviews", "spared", "refused"}, "codes": {code:
+counts}}``, where numbers of sentences are written as ranges (``"4-9 12"``). ``refused`` counts the decided sentences of
+interviews whose consent was refused, and is left out if there are none. ``reader`` names the version of the reader. The whole set
+is stored, so that the same can be learnt from it again, however the study continues; ``codes`` is the outcome, and is filled in
+at the first learning, with ``judged_with``.
 """
 
 from __future__ import annotations
@@ -41,11 +40,11 @@ Question = tuple[str, str, tuple[str, ...]]
 
 
 class CodeText(NamedTuple):
-    """A code as a machine reads it. ``examples``: the kind (include, exclude, anchor) and the words of each.
+    """A code as it is described to a machine. ``examples``: the kind (include, exclude, anchor) and the words of each.
 
-    Examples are words of transcripts. The caller has applied the study's redaction list to them and left out those of
-    interviews that may not be sent. ``questions``: its own questions with fixed choices; each is a key, a label, and
-    the choices.
+    Examples are words from transcripts. The caller has applied the study's redaction list to them and left out those from
+    interviews that may not be sent. ``questions``: its own questions with fixed choices; each has a key, a label, and the
+    choices.
     """
 
     identifier: str
@@ -153,10 +152,10 @@ def write_system_prompt(
 ) -> str:
     """The exact instructions for the codes of one family, in this order.
 
-    ``rules``: those of the family. ``carries_enactment``: its codes are moves, which may be enacted or only talked about
-    (method brief R28). ``once_per_answer``: each is taken for one sentence only. Without ``reads_latent`` only what is
-    explicit is asked for. ``sends_earlier``: the messages hold what was said before, as they do not in older prompts.
-    ``turns_of``: whose turns its codes are applied to as wholes, "model" or "interviewer"; empty for codes of sentences.
+    ``rules``: those of the family. ``carries_enactment``: its codes are moves, which may be enacted or only talked about (method
+    brief R28). ``once_per_answer``: each code is accepted for one sentence only. Without ``reads_latent``, only explicit meaning
+    is asked for. ``sends_earlier``: the messages contain what was said before, unlike in older prompts. ``turns_of``: whose whole
+    turns the codes are applied to, "model" or "interviewer"; empty for codes of sentences.
     """
     talk = TALK_OF_MOVES if carries_enactment else "" if turns_of else TALK
     parts = {
@@ -178,7 +177,8 @@ def write_system_prompt(
 
 
 def list_questions(codes: Sequence[CodeText]) -> dict[str, list[str]]:
-    """The answers that the questions of these codes offer, by the key of the question; "" among them where not every code asks."""
+    """The answers that the questions of these codes offer, by the key of the question; they include "" if not every code has
+    the question."""
     found: dict[str, list[str]] = {}
     for code in codes:
         for key, _, choices in code.questions:
@@ -191,7 +191,7 @@ def list_questions(codes: Sequence[CodeText]) -> dict[str, list[str]]:
 
 
 def _write_questions(codes: Sequence[CodeText]) -> str:
-    """The questions, each once with the codes it is asked of; a line that begins with "answer" for each."""
+    """The questions, each once, with the codes for which it is asked; each is a line that begins with "answer"."""
     asked: dict[Question, list[str]] = {}
     for code in codes:
         for question in code.questions:
@@ -211,17 +211,17 @@ def _show_answers(codes: Sequence[CodeText]) -> str:
 
 
 def asks_for_level(system_prompt: str) -> bool:
-    """Whether these instructions ask of each coding at which level it holds."""
+    """Whether these instructions ask for the level of each coding."""
     return WITH_LATENT in system_prompt
 
 
 def sends_earlier(system_prompt: str) -> bool:
-    """Whether these instructions speak of what was said earlier, so that the messages must hold it."""
+    """Whether these instructions mention what was said earlier, so that the messages must contain it."""
     return EARLIER in system_prompt
 
 
 def asks_for_enactment(system_prompt: str) -> bool:
-    """Whether these instructions ask of each coding whether the move is enacted, demonstrated or described."""
+    """Whether these instructions ask whether the move in each coding is enacted, demonstrated or described."""
     return TALK_OF_MOVES in system_prompt
 
 
@@ -237,7 +237,8 @@ def _describe_code(code: CodeText) -> str:
 
 
 def write_user_prompt(question: str, pieces: Sequence[Piece], earlier: Sequence[Said] | None = None) -> str:
-    """The question and the whole turn, as they are sent, as data; with what was said ``earlier``, unless ``None``."""
+    """The question and the whole turn as data, in the form in which they are sent; with what was said ``earlier``, unless it
+    is ``None``."""
     turn = [{"context": text} if number is None else {"sentence": number, "text": text} for number, text in pieces]
     content: dict[str, object] = {"question": question, "turn": turn}
     if earlier is not None:
@@ -248,8 +249,8 @@ def write_user_prompt(question: str, pieces: Sequence[Piece], earlier: Sequence[
 
 
 def keep_latest(latest_first: Iterable[Said]) -> list[Said]:
-    """The last ``MAX_EARLIER`` characters of what was said, in order; the oldest piece that is kept may lack its beginning. What is
-    older is not asked for."""
+    """The last ``MAX_EARLIER`` characters of what was said, in order; the beginning of the oldest remaining piece may be cut
+    off. Anything older is not requested from the source."""
     kept: list[Said] = []
     room = MAX_EARLIER
     for speaker, text in latest_first:
@@ -263,7 +264,7 @@ def keep_latest(latest_first: Iterable[Said]) -> list[Said]:
 
 
 def find_mark(material: str) -> str:
-    """A mark that is not in the material: its own hash, which nobody can write into what is hashed."""
+    """A mark that is not in the material: the hash of the material, which cannot be written into the material itself."""
     mark = hash_material(material)
     while mark in material:
         mark = hashlib.sha256(mark.encode()).hexdigest()[:MARK_LENGTH]
@@ -279,20 +280,20 @@ Recipe = Mapping[str, Any]
 
 
 def list_read_codes(recipe: Recipe) -> list[str]:
-    """The codes it reads for. Of any other code it says nothing, which is not "no"."""
+    """The codes that it annotates. It says nothing about any other code, which is not the same as "no"."""
     if "rules" in recipe:
         return [code for code, lines in recipe["rules"].items() if lines]
     return [code for code, found in recipe.get("codes", {}).items() if found.get("threshold") is not None]
 
 
 def list_taught(recipe: Recipe) -> set[int]:
-    """The numbers of the sentences it learnt from: no test of it."""
+    """The numbers of the sentences from which it learnt, on which it must not be tested."""
     families = recipe.get("set", {}).get("families", {}).values()
     return {number for family in families for number in read_ranges(family["decided"])}
 
 
 def write_ranges(numbers: Iterable[int]) -> str:
-    """Whole numbers in ascending order, those that follow each other as one range."""
+    """Whole numbers in ascending order, with consecutive numbers written as a range."""
     ordered = sorted(set(numbers))
     if not ordered:
         return ""
@@ -305,7 +306,7 @@ def write_ranges(numbers: Iterable[int]) -> str:
 
 
 def read_ranges(written: str) -> list[int]:
-    """The numbers of such a text."""
+    """The numbers in such a text."""
     found: list[int] = []
     for part in written.split():
         first, _, last = part.partition("-")
@@ -319,9 +320,9 @@ def hash_content(content: object) -> str:
 
 
 class Prediction(NamedTuple):
-    """A code proposed for a sentence, why, and the words it rests on, in code points of the sentence.
+    """A code suggested for a sentence, with the reason and the words on which it is based, in code points of the sentence.
 
-    ``score`` is a probability by the reader's own reckoning; rules have none.
+    ``score`` is a probability estimated by a classifier; rules have none.
     """
 
     code: str
@@ -338,10 +339,10 @@ def keep_once(
     once: Collection[str],
     taken: Collection[tuple[int, str]] = (),
 ) -> list[list[Prediction]]:
-    """What is proposed for each sentence, with the codes in ``once`` proposed for one sentence of a turn.
+    """The suggestions for each sentence, with each code in ``once`` suggested for only one sentence of a turn.
 
-    ``turns`` has the turn of each sentence, in the order of the text; turn and code in ``taken`` have a proposal already. The
-    sentence with the highest score keeps the code; without scores, or of several alike, the first one.
+    ``turns`` has the turn of each sentence, in the order of the text; for turns and codes in ``taken``, there is already a
+    suggestion. The sentence with the highest score keeps the code; without scores, or with equal scores, the first one does.
     """
     best: dict[tuple[int, str], tuple[float, int]] = {}
     for place, (turn, found) in enumerate(zip(turns, predictions, strict=True)):
@@ -357,7 +358,8 @@ def keep_once(
 
 
 class OfflineReader(Protocol):
-    """Reads sentences, one by one, each for itself. ``codes`` are those it reads for; of others it says nothing."""
+    """Annotates sentences, each independently of the others. ``codes`` are the codes that it annotates; it says nothing about
+    others."""
 
     @property
     def codes(self) -> tuple[str, ...]: ...
@@ -369,14 +371,14 @@ RULES_READER = "rules-2"
 
 
 class RulesReader:
-    """Proposes a code where one of its rules holds, names the rule, and shows where its first term is."""
+    """Suggests a code if one of its rules matches, names the rule, and shows where its first term is."""
 
     def __init__(self, rules: Mapping[str, Sequence[str]]) -> None:
         self.codes = tuple(code for code, lines in rules.items() if lines)
         self._matcher = compile_rules(rules)
 
     def read(self, texts: Sequence[str]) -> list[list[Prediction]]:
-        """What holds of each sentence."""
+        """The matching rules of each sentence."""
         return [
             [Prediction(code, f"Rule: {rule}", start, end) for code, rule, start, end in self._matcher.find(text)]
             for text in texts

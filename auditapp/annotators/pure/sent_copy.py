@@ -1,13 +1,14 @@
-"""The copy of a text that is sent to a machine, and the way back from it to the original. Knows nothing of Django.
+"""The copy of a text that is sent to a machine, and how positions in the copy lead back to the original. Knows nothing of
+Django.
 
-In the copy the words of the study's redaction list are replaced; characters that nobody sees are dropped (direction and
-tag characters, zero widths, variation selectors, controls); signs that some models take for the edge of a message, of a
-block of code or of our own material are written with look-alikes. The text itself never changes.
+In the copy, the words of the study's redaction list are replaced; invisible characters are removed (direction and tag characters,
+zero widths, variation selectors, controls); and signs that some models take for the edge of a message, of a code block or of our
+own material are replaced by similar-looking ones. The text itself never changes.
 
-What in a text looks as if it were written to a machine. Knows nothing of Django.
+The patterns in a text that look as if they address a machine. Knows nothing of Django.
 
-A flag hides nothing: it warns people who see the machine's answer that the text may have influenced it.
-What is said in plain words of no known pattern is not found; docs/reference/pre-annotation.md says which payloads those are.
+A flag hides nothing: it warns people who see the machine's answer that the text may have influenced it. Instructions in plain
+words that match no known pattern are not found; docs/reference/pre-annotation.md says which payloads those are.
 """
 
 from __future__ import annotations
@@ -53,13 +54,15 @@ class Stretch(NamedTuple):
 
 
 class SentCopy(NamedTuple):
-    """``text`` is what is sent. ``stretches`` are in order and leave no gap; none where every place is the same in both."""
+    """``text`` is what is sent. ``stretches`` are in order and without gaps; there are none if every position is the same in
+    both texts."""
 
     text: str
     stretches: tuple[Stretch, ...] = ()
 
     def find_original(self, start: int, end: int) -> tuple[int, int]:
-        """The smallest part of the original that contains everything ``text[start:end]`` replaces (at least one character)."""
+        """The smallest part of the original that contains everything that ``text[start:end]`` replaces (at least one
+        character)."""
         if not self.stretches:
             return start, end
         first = self.stretches[bisect_right(self.stretches, start, key=lambda each: each.end)]
@@ -70,7 +73,8 @@ class SentCopy(NamedTuple):
         )
 
     def find_copy(self, start: int, end: int) -> tuple[int, int]:
-        """The part of the copy that replaces a part of the original. What was replaced as a whole lies where it begins."""
+        """The part of the copy that replaces a part of the original. A part that was replaced as a whole is located at its
+        beginning."""
         return self._find_place(start), self._find_place(end)
 
     def _find_place(self, original: int) -> int:
@@ -100,12 +104,13 @@ def make_copy(text: str, entries: Sequence[Entry]) -> SentCopy:
 
 
 def _is_plain(text: str) -> bool:
-    """Whether there is nothing hidden in a text, as far as that shows at once."""
+    """Whether a quick test finds nothing hidden in a text."""
     return text.isascii() and text.replace("\n", "").replace("\r", "").replace("\t", "").isprintable()
 
 
 def _find_replaced(text: str, entries: Sequence[Entry], dropped: Sequence[Change]) -> list[Change]:
-    """What is replaced, looked for where nothing hidden is left to keep it apart, with what is dropped elsewhere."""
+    """The replacements, searched for in the text without hidden characters, which could separate the parts of a word; and the
+    characters that are removed elsewhere."""
     shown = _change(text, dropped)
     changes: list[Change] = []
     for found_start, found_end, entry in find_places(shown.text, entries):
@@ -121,7 +126,7 @@ def _find_replaced(text: str, entries: Sequence[Entry], dropped: Sequence[Change
 
 
 def _change(text: str, changes: Sequence[Change]) -> SentCopy:
-    """The text with the changes made, which are in order and apart."""
+    """The text with the changes made; they are in order and do not overlap."""
     pieces: list[str] = []
     stretches: list[Stretch] = []
     original = place = 0
@@ -139,7 +144,7 @@ def _change(text: str, changes: Sequence[Change]) -> SentCopy:
 
 
 def _blunt(text: str) -> str:
-    """The text with look-alikes for what could pass for an edge. Its length stays as it is."""
+    """The text with similar-looking characters instead of those that could be taken for an edge. Its length does not change."""
     if not text.isascii():
         text = text.translate(OTHER_BREAKS)
     if any(sign in text for sign in SIGNS_OF_EDGES):
@@ -269,7 +274,8 @@ def find_instructions(text: str) -> list[str]:
 
 
 def _list_turn_answers(text: str) -> Iterator[str]:
-    """The text as a machine could read it: as it is, without what is hidden, hidden words made plain, spelt plainly, decoded."""
+    """The text in all forms in which a machine could read it: unchanged, without hidden characters, with hidden words made
+    visible, in normalised spelling, and decoded."""
     yield text
     plain = unicodedata.normalize("NFKC", HIDDEN.sub("", text)).translate(OTHER_BREAKS)
     if plain != text:
@@ -285,7 +291,7 @@ def _list_turn_answers(text: str) -> Iterator[str]:
 
 
 def _decode(text: str) -> Iterator[str]:
-    """What encoded runs say, where it is text."""
+    """The content of encoded runs, if it is text."""
     for found in ENCODED_RUN.finditer(text):
         for decode in (_read_base64, _read_hexadecimal, _read_percent):
             words = decode(found[0])
@@ -321,7 +327,8 @@ def _is_encoded(text: str) -> bool:
 
 
 def _has_turn(text: str) -> bool:
-    """Whether a text has the edges of messages in it; fences of code and doubled brackets are in many answers."""
+    """Whether a text contains the edges of messages. Code fences and doubled brackets are not counted, because they occur in
+    many answers."""
     return ROLE_LINES.search(text) is not None or any(found[0].strip("`~[]<>") for found in EDGES.finditer(text))
 
 

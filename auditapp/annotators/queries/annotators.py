@@ -1,8 +1,8 @@
-"""The annotators of a study: what each has annotated, the codes it is chosen for, the invented sentences it can be tested with, and
+"""The annotators of a study: what each has annotated, the codes it is chosen for, the invented sentences for testing it, and
 what to consider before a model annotates or judges.
 
-Models judge their own answers more kindly, and two models of one family are not independent evidence. Families are
-recognised by model names. Each warning is a ``code`` with its values; ``annotators/_warning.html`` has the words.
+Models judge their own answers more favourably, and two models of one family are not independent evidence. Families are recognised
+by model names. Each warning is a ``code`` with its values; ``annotators/_warning.html`` has the words.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from transcripts.studies.queries import read_methods
 
 
 def list_annotators(study: Study) -> list[dict[str, object]]:
-    """Every annotator of the study, newest first, with the answers or interviews it has read and its codes: four queries."""
+    """Every annotator of the study, newest first, with the number of its answers or interviews and its codes. Four queries."""
     annotators = (
         Annotator.objects.filter(study=study)
         .select_related("variant__account", "version")
@@ -59,7 +59,7 @@ def list_annotators(study: Study) -> list[dict[str, object]]:
 
 
 def list_with_answers(study_id: int) -> list[Annotator]:
-    """The annotators of a study that have read something for some code, newest first: those a page lets one choose."""
+    """The annotators of a study that have annotated something for some code, newest first. Pages offer these for choice."""
     answers = TurnAnswer.objects.filter(annotator=OuterRef("pk")).exclude(outcome=TurnAnswer.Outcome.INVALID)
     interviews = OfflineAnswer.objects.filter(run__annotator=OuterRef("pk"))
     rows = Annotator.objects.filter(Exists(answers) | Exists(interviews), study=study_id)
@@ -68,13 +68,13 @@ def list_with_answers(study_id: int) -> list[Annotator]:
 
 
 def find_criticised(study_id: int) -> set[int]:
-    """The annotators of whose suggestions a critic rejected some."""
+    """The annotators that have suggestions which a critic rejected."""
     rows = CriticAnswer.objects.filter(suggestion__annotator__study=study_id, verdict=CriticAnswer.Verdict.REJECTED)
     return set(rows.order_by().values_list("suggestion__annotator", flat=True).distinct())
 
 
 def read_code_names(study: Study) -> dict[str, str]:
-    """What codes are called, by identifier, as the newest version that has them calls them."""
+    """The names of codes by identifier, from the newest version that contains each code."""
     codes = Code.objects.filter(version__study=study).order_by("version__number", "pk")
     return dict(codes.values_list("identifier", "name"))
 
@@ -90,11 +90,11 @@ def read_choices(study: Study) -> dict[int, list[str]]:
 
 
 def read_learnt(annotator: Annotator, *, shown: str = "") -> dict[str, Any] | None:
-    """The table of a learnt annotator, as its recipe has it; None for others. Reads annotator.version, annotator.study.
+    """The table of a learnt annotator, from its recipe; None for other annotators. Reads annotator.version, annotator.study.
 
-    ``tried``: what there was of each code to learn from, with precision and recall where it was tested. ``untried``: codes
-    with too few examples. ``hidden``: identifiers and names of families whose figures stay out; ``shown`` is one that was
-    asked for with a reason.
+    ``tried``: the examples of each code, with precision and recall if it was tested. ``untried``: codes with too few examples.
+    ``hidden``: identifiers and names of families whose figures are not shown; ``shown`` is a family that was requested with a
+    reason.
     """
     if annotator.kind != Annotator.Kind.LEARNT:
         return None
@@ -124,14 +124,14 @@ OWN_SET = Path(__file__).resolve().parents[1] / "data" / "control_sentences.json
 
 
 def has_control_sentences(study: Study) -> bool:
-    """Whether the study ever had a control sentence, withdrawn ones counted."""
+    """Whether the study has ever had a control sentence, including withdrawn ones."""
     return ControlSentence.objects.filter(study=study).exists()
 
 
 def list_possible_controls(study: Study) -> list[tuple[int, tuple[str, ...]]]:
-    """Key and codes of each sentence a launch can choose: the control sentences, or the set that a first launch would add.
+    """Key and codes of each sentence that a launch can use: the control sentences, or the set that a first launch would add.
 
-    One that is not stored yet has a key below 0: its place in that set, counted from the end.
+    A sentence that is not stored yet has a negative key: its place in that set, counted from the end.
     """
     if has_control_sentences(study):
         return [(key, tuple(codes)) for key, codes in find_control_sentences(study).values_list("pk", "codes")]
@@ -140,7 +140,7 @@ def list_possible_controls(study: Study) -> list[tuple[int, tuple[str, ...]]]:
 
 
 def find_control_sentences(study: Study) -> QuerySet[ControlSentence]:
-    """The control sentences that are asked from now on, in the order in which they were written."""
+    """The control sentences in use, in the order in which they were written."""
     return ControlSentence.objects.filter(study=study, withdrawn_at__isnull=True).order_by("pk")
 
 
@@ -152,7 +152,7 @@ def find_codes(study: Study) -> QuerySet[Code]:
 
 @cache
 def read_own_set() -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Text and known codes of each: two sentences for each seeded theme and each move, and ten that carry nothing."""
+    """The built-in sentences with their known codes: two for each seeded theme and each move, and ten without a code."""
     rows = json.loads(OWN_SET.read_text(encoding="utf-8"))
     return tuple((each["text"], tuple(each["codes"])) for each in rows)
 
@@ -161,8 +161,8 @@ Warnings = list[dict[str, object]]
 
 
 def warn_of_family(study: Study, variant: ModelVariant, interview_ids: Collection[int] | None) -> Warnings:
-    """Whether the annotating model is of the family of an interviewed model, as far as their names tell. ``None``: any
-    interview of the study."""
+    """Whether the annotating model belongs to the family of an interviewed model, as far as their names show. ``None``: all
+    interviews of the study."""
     family = _find_family(variant)
     if not family:
         return []
@@ -174,7 +174,7 @@ def warn_of_family(study: Study, variant: ModelVariant, interview_ids: Collectio
 
 
 def warn_of_critic_family(annotator: Annotator, critic: ModelVariant) -> Warnings:
-    """Whether the critic is the annotator's own model, or of its family. Reads annotator.variant.account."""
+    """Whether the critic is the annotator's own model, or belongs to its family. Reads annotator.variant.account."""
     if annotator.variant_id == critic.pk:
         return [{"code": "own_suggestions", "model": critic.label}]
     family = _find_family(critic)
@@ -189,7 +189,7 @@ def _find_family(variant: ModelVariant | None) -> str:
 
 
 def warn_of_relatives(annotators: Iterable[Annotator]) -> Warnings:
-    """Each model, and each family of models, that more than one of these annotators uses."""
+    """The models, and the families of models, that more than one of these annotators uses."""
     annotators = list(annotators)
     variants: dict[int, list[str]] = {}
     for each in annotators:
@@ -209,7 +209,7 @@ def warn_of_relatives(annotators: Iterable[Annotator]) -> Warnings:
 
 
 def list_judge_results(study: Study, variant: ModelVariant) -> Warnings:
-    """Before a model annotates interviews: its result as a judge in this study, or that there is none."""
+    """A warning before a model annotates interviews: its result as a judge in this study, or the fact that there is none."""
     part = find_part("sob", study, variant)
     if part is not None:
         return [{"code": "judge_result", "model": variant.label, "summary": part.summary}]
@@ -224,12 +224,12 @@ PromptFamilies = dict[str, tuple[CodeFamily, tuple[CodeText, ...]]]
 
 
 def read_prompt_codebook(version: CodebookVersion, variant: ModelVariant) -> tuple[PromptFamilies, dict[str, Any]]:
-    """The families of ``version`` coded by sentence or by turn that have codes, as the prompts for ``variant`` contain them;
-    and what an annotator's recipe says about the examples among them.
+    """The families of ``version`` that are coded by sentence or by turn and have codes, as the prompts for ``variant`` contain
+    them; and what an annotator's recipe says about their examples.
 
-    ``examples`` are the sentences, ``examples_left_out`` says how many may not be sent, and ``redaction`` is the number of
-    the list applied to them, 0 for none. Examples of interviews whose consent does not allow it are never sent to a model
-    off this site. Codes of turns are asked for by their definitions alone. Reads version.study and variant.account.
+    ``examples`` are the sentences, ``examples_left_out`` says how many may not be sent, and ``redaction`` is the number of the
+    list applied to them, 0 for none. Examples from interviews without consent are never sent to a model on another site. Codes of
+    turns are described by their definitions alone. Reads version.study and variant.account.
     """
     redaction = find_sent_redaction(version, variant)
     examples, left_out = _read_examples(version, variant)
@@ -249,10 +249,10 @@ def read_prompt_codebook(version: CodebookVersion, variant: ModelVariant) -> tup
 
 
 def name_side(family: CodeFamily) -> str:
-    """Whose turns the codes of the family are asked about as wholes: "model" or "interviewer"; "" for codes of sentences,
-    which are those of the model's.
+    """Whose whole turns the codes of the family are about: "model" or "interviewer"; "" for codes of sentences, which are
+    about the model's sentences.
 
-    Codes for anybody's turns are asked about the model's, as those of sentences are.
+    Codes for all turns are asked only about the model's turns, like those for sentences.
     """
     if family.unit != CodeFamily.Unit.TURN:
         return ""
@@ -267,17 +267,18 @@ def list_asked_families(version: CodebookVersion | None) -> list[CodeFamily]:
 
 
 def is_asked(family: CodeFamily) -> bool:
-    """Whether models are asked for its codes. They are asked about sentences of the model alone."""
+    """Whether models are asked for its codes. For sentences, they are asked only about those of the interviewed model."""
     return family.unit == CodeFamily.Unit.TURN or family.applies_to != CodeFamily.AppliesTo.INTERVIEWER
 
 
 def find_sent_redaction(version: CodebookVersion, variant: ModelVariant) -> RedactionList | None:
-    """The list that is applied to what the model is sent; none for a model of this site. Reads variant.account."""
+    """The redaction list that is applied to what is sent to the model; none for a model on this site. Reads variant.account."""
     return find_redaction(version.study) if is_external(variant) else None
 
 
 def _read_examples(version: CodebookVersion, variant: ModelVariant) -> tuple[list[PinnedSentence], int]:
-    """The pinned sentences that the model may see, and how many it may not. Invented examples are for people."""
+    """The pinned sentences that may be sent to the model, and the number of those that may not. Invented examples are only for
+    people."""
     examples = (
         CodeExample.objects.shown()
         .filter(code__version=version, code__family__unit=CodeFamily.Unit.SENTENCE)
@@ -295,7 +296,7 @@ def _read_examples(version: CodebookVersion, variant: ModelVariant) -> tuple[lis
 def _write_examples(
     examples: Iterable[PinnedSentence], entries: Sequence[Entry]
 ) -> dict[int, tuple[tuple[str, str], ...]]:
-    """By code: kind and text of its examples, as they are sent."""
+    """By code: kind and text of its examples, in the form in which they are sent."""
     found: dict[int, tuple[tuple[str, str], ...]] = {}
     for each, sentence in examples:
         sent = (str(each.kind), replace(sentence.read_text(), entries))
@@ -304,7 +305,7 @@ def _write_examples(
 
 
 def make_code_text(code: Code, examples: tuple[tuple[str, str], ...] = ()) -> CodeText:
-    """A code as prompts contain it, with its own questions if it is applied to turns. Reads code.family."""
+    """A code in the form in which prompts contain it, with its own questions if it is applied to turns. Reads code.family."""
     return CodeText(
         identifier=code.identifier,
         name=code.name,
@@ -321,8 +322,8 @@ def make_code_text(code: Code, examples: tuple[tuple[str, str], ...] = ()) -> Co
 
 
 def may_send_instructions(arm: Arm) -> bool:
-    """Whether every interview whose sentences are sent as examples still counts in the study and, where the model is
-    external, consents to that. Reads arm.variant.account."""
+    """Whether every interview whose sentences are sent as examples still counts in the study and, if the model is external,
+    has consent for it. Reads arm.variant.account."""
     annotator = Annotator.objects.filter(pk=arm.settings.get("annotator")).first()
     examples = annotator.recipe.get("examples") if annotator else None
     if not examples:
@@ -334,8 +335,8 @@ def may_send_instructions(arm: Arm) -> bool:
 
 
 def goes_by_a_list(arm: Arm) -> bool:
-    """Whether the arm goes by a redaction list where there was one at its launch. One that does not was launched for a
-    model of this site; were its address changed since, names would leave. Reads arm.batch."""
+    """Whether the arm uses a redaction list if there was one at its launch. An arm that does not use it was launched for a
+    model on this site; if the model's address has been changed since, names would leave the site. Reads arm.batch."""
     if arm.settings.get("redaction") or arm.batch_id is None:
         # An arm without a batch is one of a review, which sends nothing.
         return True

@@ -1,8 +1,9 @@
-"""What boundary edits made of sentences, and of machines' answers about them; a sentence that a machine labelled, as pages show it.
+"""How boundary edits changed sentences and where machines' answers about them now belong; and a sentence that a machine
+labelled, as pages show it.
 
-Suggestions stay at the sentence they were made for. One whose words (its quote; without one, its whole sentence) lie
-inside one current sentence is read there; any other is placed nowhere, and counted. One about a whole turn is read at the
-sentence with which the turn begins.
+Suggestions stay at the sentence they were made for. If the words of a suggestion (its quote or, without a quote, its whole
+sentence) are inside one current sentence, it is shown at that sentence. Any other suggestion is shown nowhere, but counted. A
+suggestion for a whole turn is shown at the first sentence of the turn.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ Look = tuple[int, int, Sequence[int], datetime.datetime]
 
 
 def read_edited_turns(study_id: int) -> dict[int, EditedTurn]:
-    """The turns of a study with boundary edits, with every sentence they have and had. One query."""
+    """The turns of a study with boundary edits, with all of their current and retired sentences. One query."""
     edited = BoundaryEdit.objects.filter(turn__interview__study=study_id).order_by().values("turn")
     return _gather(Sentence.objects.filter(turn__in=edited))
 
 
 def read_turns(turn_ids: Collection[int]) -> dict[int, EditedTurn]:
-    """These turns with every sentence they have and had. A query for some thousands."""
+    """These turns with all of their current and retired sentences. One query for each few thousand turns."""
     found: dict[int, EditedTurn] = {}
     ids = sorted(turn_ids)
     for first in range(0, len(ids), AT_A_TIME):
@@ -50,8 +51,8 @@ def _gather(sentences: QuerySet[Sentence]) -> dict[int, EditedTurn]:
 
 
 def find_words(suggestion: Suggestion) -> Extent:
-    """The words by which a suggestion is placed: its quote, or the whole of its sentence; the first character of a whole turn.
-    Reads suggestion.sentence and suggestion.code.family."""
+    """The words that determine where a suggestion is shown: its quote, or its whole sentence; for a whole turn, its first
+    character. Reads suggestion.sentence and suggestion.code.family."""
     if suggestion.code.family.unit == CodeFamily.Unit.TURN:
         return Extent(suggestion.sentence.start, suggestion.sentence.start + 1)
     if suggestion.quote_start is not None and suggestion.quote_end is not None:
@@ -60,7 +61,8 @@ def find_words(suggestion: Suggestion) -> Extent:
 
 
 def find_current_sentences(suggestions: Iterable[Suggestion]) -> dict[int, Sentence | None]:
-    """By number: the sentence each is read at now, ``None`` where it is placed nowhere. Reads suggestion.sentence.turn.
+    """By number of the suggestion: the sentence at which it is shown now, ``None`` if it is shown nowhere. Reads
+    suggestion.sentence.turn.
 
     Two queries if boundaries were edited, else none.
     """
@@ -77,9 +79,10 @@ def find_current_sentences(suggestions: Iterable[Suggestion]) -> dict[int, Sente
 
 
 def map_moved(suggestions: QuerySet[Suggestion]) -> dict[int, int | None]:
-    """Of these suggestions those whose sentence is no longer current, by number: the sentence each is read at now, or None.
+    """Those of these suggestions whose sentence is no longer current, by number: the sentence at which each is shown now, or
+    None.
 
-    One query, one more where there are any.
+    One query, and another if there are any.
     """
     columns = (
         "pk",
@@ -107,8 +110,8 @@ def map_moved(suggestions: QuerySet[Suggestion]) -> dict[int, int | None]:
 def count_moved(
     annotator: Annotator, *, batch: int | None = None, interviews: Collection[int] | None = None
 ) -> dict[str, int]:
-    """Of all the annotator suggested, in one batch or in some interviews: how many are at sentences that were split or
-    merged since, and how many of those are read elsewhere now (``placed``) or nowhere (``unplaced``)."""
+    """How many of the annotator's suggestions, in one batch or in some interviews, are for sentences that have been split or
+    merged since, and how many of those are now shown elsewhere (``placed``) or nowhere (``unplaced``)."""
     suggestions = Suggestion.objects.filter(annotator=annotator)
     if interviews is not None:
         suggestions = suggestions.filter(sentence__turn__interview__in=interviews)
@@ -120,7 +123,7 @@ def count_moved(
 
 
 def follow_looks(study_id: int, looks: Iterable[Look]) -> Iterator[Look]:
-    """Looks at suggestions, each at the sentences that hold the words of the one looked at now. One query."""
+    """Each look at suggestions, placed at the sentences that contain the words of the sentence looked at now. One query."""
     gone = {
         pk: turn.list_touched(each.extent)
         for turn in read_edited_turns(study_id).values()
@@ -133,14 +136,14 @@ def follow_looks(study_id: int, looks: Iterable[Look]) -> Iterator[Look]:
 
 
 def match_current(sentence_ids: Collection[int], moved: Mapping[int, int | None]) -> Q:
-    """The suggestions that are read at these sentences, those of ``moved`` among them."""
+    """The suggestions that are shown at these sentences, including those of ``moved``."""
     wanted = set(sentence_ids)
     return Q(sentence__in=wanted) | Q(pk__in=[pk for pk, place in moved.items() if place in wanted])
 
 
 def add_edited(study: Study, sentence_ids: Collection[int]) -> set[int]:
-    """These sentences, and current ones that hold any of their words: people's codings were migrated there, so training
-    on the old ones is training on these. One query more if no boundary was edited."""
+    """These sentences, and current sentences that contain any of their words. People's codings were migrated there, so
+    training on the old sentences is training on these. Only one query if no boundary was edited."""
     found = set(sentence_ids)
     for turn in read_edited_turns(study.pk).values():
         for pk in found & turn.sentences.keys():
@@ -155,11 +158,11 @@ SHORT_QUESTION = 280
 
 
 def read_passages(suggestions: Sequence[Suggestion]) -> dict[int, dict[str, Any]]:
-    """By suggestion, what ``agreement/_item.html`` shows of its sentence; and its ``quote``, "" where it has none.
+    """By suggestion, what ``agreement/_item.html`` shows of its sentence; and its ``quote``, "" if it has none.
 
-    After a boundary edit it is the sentence that contains the words of the suggestion now; ``is_unplaced``: no single
-    sentence does, so the sentence is shown as the machine had it. Reads suggestion.sentence.turn.interview; two queries
-    for the questions, two more after boundary edits.
+    After a boundary edit, this is the sentence that now contains the words of the suggestion; ``is_unplaced``: no single sentence
+    contains them, so the sentence is shown as it was when the machine annotated it. Reads suggestion.sentence.turn.interview; two
+    queries for the questions, two more after boundary edits.
     """
     questions = read_questions({each.sentence.turn_id: each.sentence.turn for each in suggestions}.values())
     current = find_current_sentences(suggestions)

@@ -1,9 +1,9 @@
-"""What an annotator said of sentences and of whole turns, as arrays, followed to the current sentences after boundary edits: the
-one source of calibration, influence and comparison. For turns, also its answers to the codes' own questions.
+"""An annotator's labels of sentences and of whole turns as arrays, transferred to the current sentences after boundary edits.
+Calibration, influence and comparison all use this source.
 
-Rows come as plain tuples and lists of numbers as text, all of them parsed at once: a study of 50,000 sentences has as
-many answers. A turn is found under its first sentence, whichever that is now, so that boundary edits move nothing. Loads numpy;
-pages import this inside functions.
+For turns, it also has the answers to the codes' own questions. Rows are read as plain tuples and lists of numbers as text, which
+are all parsed at once, because a study of 50,000 sentences can have that many answers. A turn is found under its first sentence,
+whichever that is now, so that boundary edits move nothing. Loads numpy; pages import this inside functions.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ AND (g.id IS NULL OR g.edited_at >= b.created_at)
 class MachineLabels(NamedTuple):
     """``sentence_ids``: ascending. ``codes``: identifiers. ``was_read`` and ``labels``: codes x sentences.
 
-    A label is never true where the annotator did not read the sentence for that code: a sentence that its answer left
-    out, or a code it has no rule or too few examples for, is not a "no".
+    A label is never true if the annotator did not annotate the sentence for that code. A sentence that its answer left out, or a
+    code for which it has no rule or too few examples, does not count as "no".
     """
 
     sentence_ids: NDArray[np.int64]
@@ -78,7 +78,7 @@ class MachineLabels(NamedTuple):
     labels: NDArray[np.bool_]
 
     def find_places(self, sentence_ids: Numbers) -> Numbers:
-        """The place of each of these sentences here, -1 where the annotator did not read it."""
+        """The index of each of these sentences in the arrays, -1 if the annotator did not annotate it."""
         if not len(self.sentence_ids):
             return np.full(len(sentence_ids), -1)
         places = np.minimum(np.searchsorted(self.sentence_ids, sentence_ids), len(self.sentence_ids) - 1)
@@ -93,11 +93,11 @@ Answers = tuple[Numbers, list[tuple[str, ...]], Numbers, Numbers]
 def read_machine_labels(
     annotator: Annotator, *, sentences: Collection[int] | None = None, with_critic: bool = False
 ) -> MachineLabels:
-    """The annotator's current labels: of several for one sentence and code, the latest.
+    """The annotator's current labels; if there are several for a sentence and code, the latest.
 
-    ``sentences`` limits them (all current ones it read, unless given). ``with_critic`` leaves out what a critic rejected.
-    Five queries, one more where answers do not list what they were asked about, one more after boundary edits, one more for all
-    sentences.
+    ``sentences`` limits them; if not given, all current sentences that it annotated. ``with_critic`` leaves out what a critic
+    rejected. Five queries, and one more in each of these cases: answers do not list what they were asked about; after boundary
+    edits; for all sentences.
     """
     rows = Code.objects.filter(version=annotator.version_id).order_by("family__position", "position")
     columns = ("pk", "identifier", "family__identifier")
@@ -157,14 +157,15 @@ def _read_answers(annotator: Annotator, codes: Sequence[Sequence[Any]]) -> Answe
 
 
 def _list_asked(task: str, settings: Mapping[str, Any], codes: Iterable[Sequence[Any]]) -> tuple[str, ...]:
-    """The codes an arm asked for. Old arms did not store them: they asked for all codes of the family they are named for."""
+    """The codes that an arm asked for. Old arms did not store them: they asked for all codes of the family after which they
+    are named."""
     if "codes" in settings:
         return tuple(settings["codes"])
     return tuple(identifier for _, identifier, family in codes if family == task)
 
 
 def _add_unsaid(annotator: Annotator, cells: Numbers, order: Numbers, asked: Numbers) -> tuple[Numbers, Numbers]:
-    """Adds the sentences of answers that do not list them: all that their turn then had."""
+    """Adds the sentences of answers that do not list them, which are all sentences that their turn had then."""
     stood = _fetch(AS_LAUNCHED, annotator.pk, columns=2)
     places = np.searchsorted(cells, stood[:, 0])
     is_unsaid = np.ones(len(cells), dtype=bool)
@@ -176,7 +177,7 @@ def _add_unsaid(annotator: Annotator, cells: Numbers, order: Numbers, asked: Num
 
 
 def _read_offline(annotator: Annotator) -> Answers:
-    """A run is one answer: it reads an interview once."""
+    """A run counts as one answer, because it annotates an interview once."""
     with connection.cursor() as cursor:
         cursor.execute(OFFLINE_READINGS, [annotator.pk])
         rows = cursor.fetchall()
@@ -189,7 +190,7 @@ def _read_offline(annotator: Annotator) -> Answers:
 def _find_latest(
     asked_for: Sequence[tuple[str, ...]], order: Numbers, read: Numbers, *, codes: Sequence[str], sentence_ids: Numbers
 ) -> NDArray[np.int32]:
-    """For each code and sentence the number of the last answer that covers both, -1 where none does."""
+    """For each code and sentence, the number of the last answer that covers both, -1 if none does."""
     latest = np.full((len(codes), len(sentence_ids)), -1, dtype=np.int32)
     kept = np.isin(read, sentence_ids)
     order, places = order[kept], np.searchsorted(sentence_ids, read[kept])
@@ -208,7 +209,7 @@ def _find_latest(
 def _mark(
     made: Numbers, *, origins: Numbers, code_ids: Sequence[int], sentence_ids: Numbers, latest: NDArray[np.int32]
 ) -> NDArray[np.bool_]:
-    """Codes x sentences: where a row of ``made`` (origin, sentence, code) came in the last answer about both."""
+    """Codes x sentences: whether a row of ``made`` (origin, sentence, code) came from the last answer about both."""
     marks = np.zeros(latest.shape, dtype=bool)
     by_number = np.argsort(np.array(code_ids, dtype=np.int64))
     ids = np.array(code_ids, dtype=np.int64)[by_number]
@@ -222,7 +223,7 @@ def _mark(
 
 
 def _unfold(lists: Sequence[Any]) -> tuple[Numbers, Numbers]:
-    """Lists of numbers, as JSON or read, in one row: for each number the place of its list, and the number."""
+    """Lists of numbers, as JSON or parsed, joined into one row: for each number, the index of its list, and the number."""
     if lists and isinstance(lists[0], str):
         found: list[list[int]] = json.loads(f"[{','.join(lists)}]")
     else:
@@ -261,9 +262,9 @@ def list_retired(turns: Turns) -> Numbers:
 
 
 def follow_answers(order: Numbers, sentences: Numbers, turns: Turns) -> tuple[Numbers, Numbers]:
-    """Which answer covers which sentence, with sentences made by boundary edits since; in the order of answers.
+    """Which answer covers which sentence, including sentences made by boundary edits since then; in the order of answers.
 
-    An answer covers a sentence if every word of it was in sentences that the answer named.
+    An answer covers a sentence if every word of the sentence was in sentences that the answer named.
     """
     turn_of = {pk: turn for turn in turns.values() for pk in turn.sentences}
     concerned = np.isin(sentences, np.fromiter(turn_of, np.int64, len(turn_of)))
@@ -287,10 +288,11 @@ def follow_answers(order: Numbers, sentences: Numbers, turns: Turns) -> tuple[Nu
 
 
 def follow_suggestions(moved: Numbers, turns: Turns) -> tuple[Numbers, Numbers]:
-    """Of the rows of ``MOVED``, as origin, current sentence and code: where each is read now, and where nothing is known.
+    """The rows of ``MOVED`` as origin, current sentence and code: where each suggestion belongs now, and where nothing is
+    known.
 
-    A suggestion belongs to the sentence that has all of its words. About the other sentences with words of its old one the answer
-    says nothing for that code, because what it would say of the part alone is not known.
+    A suggestion belongs to the sentence that contains all of its words. For the other sentences with words of its old sentence,
+    the answer has no label of that code, because it is not known what the answer would have been for that part alone.
     """
     turn_of = {pk: turn for turn in turns.values() for pk in turn.sentences}
     placed: list[tuple[int, int, int]] = []
@@ -315,16 +317,18 @@ Place = tuple[int, str]
 
 
 class TurnLabels(NamedTuple):
-    """``labels``: as of sentences, by the first sentence of each turn. ``answers``: of each label, by the key of the question."""
+    """``labels``: as for sentences, by the first sentence of each turn. ``answers``: those of each label, by the key of the
+    question."""
 
     labels: MachineLabels
     answers: Mapping[Place, Mapping[str, str]]
 
 
 def read_turn_labels(annotator: Annotator) -> TurnLabels:
-    """The annotator's current labels of turns in interviews that count: of several for a turn and a code, the latest.
+    """The annotator's current labels of turns in interviews that count; if there are several for a turn and a code, the
+    latest.
 
-    A turn that its answer left out was not read. Five queries, more for many thousands of turns.
+    A turn that its answer left out was not annotated. Five queries, more for many thousands of turns.
     """
     codes = Code.objects.filter(version=annotator.version_id, family__unit=CodeFamily.Unit.TURN)
     known = list(codes.order_by("family__position", "position").values_list("identifier", flat=True))
@@ -368,7 +372,7 @@ def _find_first(turn_ids: set[int]) -> dict[int, int]:
 def _read_turn_answers(
     annotator: Annotator, first_of: Mapping[int, int], latest: Mapping[Place, int]
 ) -> dict[Place, dict[str, str]]:
-    """By place, the answers that came with each label that counts."""
+    """By index, the answers given with each label that counts."""
     rows = Suggestion.objects.filter(annotator=annotator, code__family__unit=CodeFamily.Unit.TURN).order_by("pk")
     found: dict[Place, dict[str, str]] = {}
     for cell, turn, code, answers in rows.values_list("cell_id", "sentence__turn_id", "code__identifier", "answers"):

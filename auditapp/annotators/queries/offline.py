@@ -1,9 +1,8 @@
-"""What annotators without a provider have read, have still to read, and found; and the training set of one that learns: the blind
-codings of a study, resolved to one word per sentence and code.
+"""What annotators without a provider have annotated, have still to annotate, and have found; and the training set for
+learning, which is the blind codings of a study reduced to one label for each sentence and code.
 
-Of several who decided about a sentence the majority counts, and where they are even it teaches nothing. Withheld turns
-are spared, for they are to say how good the annotator is. Interviews that say no to coding, or to reuse and training, teach
-nothing.
+If several people decided a sentence, the majority counts; a tie is not used for learning. Withheld turns are not used, because
+they measure how good the annotator is. Interviews whose consent refuses coding, or reuse and training, are not used.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ ACTIVE = (OfflineRun.State.PLANNED, OfflineRun.State.RUNNING)
 
 
 def list_readable(interview_ids: Collection[int] | None, study: Study) -> QuerySet[Sentence]:
-    """The current sentences that the models of a study say, in all or some interviews."""
+    """The current sentences of the models in a study, in all or some interviews."""
     sentences = Sentence.objects.current().filter(
         turn__interview__study=study,
         turn__role=Turn.Role.MODEL,
@@ -47,7 +46,8 @@ def list_readable(interview_ids: Collection[int] | None, study: Study) -> QueryS
 
 
 def find_unread(annotator: Annotator, interview_id: int) -> list[tuple[int, int, int, str]]:
-    """Key, turn, start in it and words of each sentence of an interview that this annotator has not read yet, in order."""
+    """Key, turn, start in the turn and words of each sentence of an interview that this annotator has not annotated yet, in
+    order."""
     read = _find_read(annotator, interview_id)
     rows = list_readable([interview_id], annotator.study).annotate(text=SENTENCE_TEXT)
     ordered = rows.order_by("turn__position", "start").values_list("pk", "turn_id", "start", "text")
@@ -61,7 +61,7 @@ def find_unread_ids(annotator: Annotator, interview_id: int) -> set[int]:
 
 
 def find_proposed_once(annotator: Annotator, interview_id: int) -> set[tuple[int, str]]:
-    """The turns of an interview for which it has proposed a code that is applied once per answer, with the code."""
+    """The turns of an interview for which it has suggested a code that is applied once per answer, with the code."""
     proposed = Suggestion.objects.filter(
         annotator=annotator, sentence__turn__interview=interview_id, code__family__once_per_answer=True
     )
@@ -80,7 +80,7 @@ def _find_read(annotator: Annotator, interview_id: int) -> set[int]:
 
 
 def list_interviews_to_read(annotator: Annotator, interview_ids: Collection[int] | None) -> list[int]:
-    """The interviews, of all or of these, in which it has something to read. Two queries, whatever their number."""
+    """Those of all or of these interviews in which it has something to annotate. Two queries, whatever their number."""
     read: dict[int, set[int]] = defaultdict(set)
     done = OfflineAnswer.objects.filter(run__annotator=annotator)
     for interview, numbers in done.values_list("interview_id", "sentences"):
@@ -94,13 +94,13 @@ def list_interviews_to_read(annotator: Annotator, interview_ids: Collection[int]
 
 
 def find_interviews_left(run: OfflineRun) -> list[int]:
-    """The interviews of a run that it has not read yet, in order."""
+    """The interviews of a run that have not been annotated yet, in order."""
     left = run.interviews.filter(study__isnull=False).exclude(offline_answers__run=run)
     return list(left.order_by("pk").values_list("pk", flat=True))
 
 
 def read_run_progress(run: OfflineRun) -> dict[str, int]:
-    """How many interviews there are and are done, and how many sentences and suggestions that makes. Two queries."""
+    """The number of interviews, how many of them are done, and how many sentences and suggestions these have. Two queries."""
     turn_answers = list(run.turn_answers.values_list("sentences", "accepted"))
     interviews, done = run.interviews.filter(study__isnull=False).count(), len(turn_answers)
     # An interview may have been archived after it was read.
@@ -121,7 +121,7 @@ def count_by_code(run: OfflineRun) -> dict[str, int]:
 
 
 def find_idle_runs(now: datetime.datetime) -> list[int]:
-    """Runs that no worker is doing: not begun, or released."""
+    """Runs that no worker is doing, because they have not begun or were released."""
     free = Q(claimed_until__isnull=True) | Q(claimed_until__lt=now)
     return list(OfflineRun.objects.filter(free, state__in=ACTIVE).values_list("pk", flat=True))
 
@@ -140,8 +140,8 @@ def list_rules(version: CodebookVersion) -> dict[str, list[str]]:
 
 
 def read_training_set(study: Study, version: CodebookVersion, *, minimum: int) -> dict[str, Any]:
-    """The examples as they are now, and what there is of each code of the version, in its order: the parts ``set``,
-    ``taught`` and ``codes`` of a recipe (see ``pure/prompts.py``)."""
+    """The current examples, and their numbers for each code of the version, in its order: the parts ``set``, ``taught`` and
+    ``codes`` of a recipe (see ``pure/prompts.py``)."""
     import numpy as np
 
     from auditapp.annotators.pure.learning import count_examples
@@ -183,9 +183,10 @@ def read_training_set(study: Study, version: CodebookVersion, *, minimum: int) -
 
 
 def _resolve(read: BlindLabels, family: str, codes: list[str]) -> tuple[Bools, Bools, Bools]:
-    """Which sentences anybody decided for a family; and codes x sentences, the majority's yes and where they are even.
+    """Which sentences were decided for a family; and, for codes x sentences, whether the majority applied the code and whether
+    there was a tie.
 
-    Of what the model says, which is all an annotator is asked to read.
+    Covers only the model's sentences, which are all that an annotator is asked to annotate.
     """
     table = read.arrange(family, CodeFamily.Unit.SENTENCE, codes)
     deciders = table.decided.sum(axis=0) * read.is_answer
@@ -199,19 +200,19 @@ def _list_families(version: CodebookVersion) -> list[CodeFamily]:
 
 
 def place_sentences(families: Mapping[str, Any]) -> dict[int, tuple[int, str]]:
-    """The sentences that a set names: the interview each is from, and the hash of its text."""
+    """The sentences that a set names, with the interview of each and the hash of its text."""
     numbers = {number for family in families.values() for number in read_ranges(family["decided"])}
     columns = ("pk", "turn__interview_id", "text_hash")
     return {pk: (interview, text_hash) for pk, interview, text_hash in _fetch(numbers, columns)}
 
 
 def hash_set(families: Mapping[str, Any], placed: Mapping[int, tuple[int, str]]) -> str:
-    """SHA-256 of what was decided of which words."""
+    """SHA-256 of the decisions and the words that they are about."""
     return hash_content([families, [[pk, text_hash] for pk, (_, text_hash) in sorted(placed.items())]])
 
 
 def read_lesson(families: Mapping[str, Any]) -> Lesson:
-    """The examples of a set, with their texts. Retired sentences are there still, and teach what they taught."""
+    """The examples of a set, with their texts. Retired sentences still exist, and are used as before."""
     import numpy as np
 
     from auditapp.annotators.pure.learning import Lesson

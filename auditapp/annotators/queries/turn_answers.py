@@ -1,4 +1,4 @@
-"""How answers were understood: counts by batch and annotator, and the single answers that they count."""
+"""How answers were parsed: counts by batch and annotator, and the single answers that are counted."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ READ_AT_ONCE = 2_000
 
 @dataclass
 class AnswerCounts:
-    """Answers by how they were understood. ``missing``: sentences that an answer said nothing about, which is not the same
-    as "no code". ``rejected``: items that were not applied, by reason; ``curtailed``: sentences of which one was not, and
-    which count as read all the same, for what is measured is the model with its checks."""
+    """Answers by how they were parsed. ``missing``: sentences that an answer left out, which is not the same as "no code".
+    ``rejected``: items that were not applied, by reason; ``curtailed``: sentences with such an item, which count as annotated all
+    the same, because what is measured is the model together with the checks."""
 
     valid: int = 0
     partial: int = 0
@@ -37,27 +37,28 @@ class AnswerCounts:
 
     @property
     def turn_answers(self) -> int:
-        """All answers there were."""
+        """The number of all answers."""
         return self.valid + self.partial + self.invalid
 
     @property
     def rejected_items(self) -> int:
-        """Items that were not applied, whatever the reason."""
+        """The number of items that were not applied, whatever the reason."""
         return self.rejected.total()
 
     @property
     def proposed_items(self) -> int:
-        """All it proposed, applied or not."""
+        """The number of all items in the answers, applied or not."""
         return self.suggestions + self.rejected_items
 
     @property
     def reasons(self) -> list[tuple[str, int]]:
-        """Why items were not applied, the commonest first; in a template a counter answers every name with 0."""
+        """Why items were not applied, the most frequent reason first. (A template cannot use a counter, which returns 0 for
+        every name.)"""
         return self.rejected.most_common()
 
 
 def count_turn_answers(batch: Batch) -> dict[str, object]:
-    """What came of the answers of a batch, as commands print it. Answers that were asked for again are counted apart."""
+    """The results of a batch's answers, as commands print them. Answers to repeated questions are counted separately."""
     found = _count(TurnAnswer.objects.filter(cell__batch=batch)).get(batch.pk, AnswerCounts())
     return {
         "turn_answers": found.turn_answers,
@@ -75,8 +76,8 @@ def count_turn_answers(batch: Batch) -> dict[str, object]:
 
 
 def count_run(run: OfflineRun) -> dict[str, object]:
-    """What came of a run that asked nobody, as commands print it: a turn answer is an interview, and nothing is left out.
-    Reads run.annotator."""
+    """The results of a run without a model, as commands print them: each interview counts as one answer, and nothing is left
+    out. Reads run.annotator."""
     progress = read_run_progress(run)
     return {
         "run": run.pk,
@@ -99,7 +100,7 @@ def count_run(run: OfflineRun) -> dict[str, object]:
 
 
 def count_by_batch(annotator: Annotator) -> dict[int, AnswerCounts]:
-    """What came of the annotator's answers, by number of the batch: two queries."""
+    """The results of the annotator's answers, by number of the batch. Two queries."""
     return _count(TurnAnswer.objects.filter(annotator=annotator))
 
 
@@ -136,11 +137,11 @@ def find_turn_answers(
     after: int = 0,
     turns: QuerySet[Any] | None = None,
 ) -> tuple[list[dict[str, object]], int | None]:
-    """A page of the annotator's answers, oldest first, and the key to go on from (``None`` at the end).
+    """A page of the annotator's answers, oldest first, and the key from which to continue (``None`` at the end).
 
-    ``what`` is an outcome, "missing", "rejected" or "flagged"; anything else is all. ``reason`` keeps those of which an
-    item was rejected for it, ``turns`` (a query of keys) those about these turns. Never what an answer proposes, nor how
-    much: the viewer may still have to decide on that turn.
+    ``what`` is an outcome, "missing", "rejected" or "flagged"; anything else means all answers. ``reason`` selects answers with
+    an item rejected for this reason, ``turns`` (a query of keys) answers about these turns. The page never shows what an answer
+    suggests, or how much, because the viewer may still have to decide that turn.
     """
     turn_answers = TurnAnswer.objects.filter(annotator=annotator, cell__gt=after).select_related(
         "cell__arm", "cell__result"
@@ -161,7 +162,7 @@ def find_turn_answers(
 
 
 def _take(turn_answers: QuerySet[TurnAnswer], what: str, reason: str) -> list[TurnAnswer]:
-    """One more than a page of those that fit. What is inside JSON is checked here, the same on every database."""
+    """One more than a page of the matching answers. Values inside JSON are checked here, in the same way on every database."""
     kept: list[TurnAnswer] = []
     for turn_answer in turn_answers.iterator(READ_AT_ONCE):
         if what == "missing" and not turn_answer.missing:
@@ -197,7 +198,8 @@ def _show(turn_answers: list[TurnAnswer]) -> list[dict[str, object]]:
 
 
 def list_batches(annotator: Annotator) -> dict[str, list[Batch]]:
-    """Every batch about the annotator by its kind, newest first. Of those before there were settings, the parameters tell."""
+    """Every batch about the annotator by its kind, newest first. For batches from before there were settings, the parameters
+    are used."""
     named = Q(arms__settings__annotator=annotator.pk) | Q(parameters__annotators=[annotator.pk])
     found: dict[str, list[Batch]] = {KIND: [], CHECK_KIND: [], CRITIC_KIND: []}
     for batch in Batch.objects.filter(named, study=annotator.study_id).distinct().order_by("-pk"):
@@ -209,7 +211,7 @@ UNKNOWN = "unknown code"
 
 
 def find_annotator(batch: Batch) -> Annotator | None:
-    """The annotator that a batch of these kinds asks."""
+    """The annotator that a batch of these kinds is about."""
     keys = batch.parameters.get("annotators") or []
     return Annotator.objects.select_related("variant__account", "version").filter(pk__in=keys).first()
 
@@ -220,7 +222,7 @@ def list_checks(annotator: Annotator) -> list[Batch]:
 
 
 def list_turn_answers(annotator: Annotator) -> list[Batch]:
-    """The batches in which an annotator read, newest first."""
+    """The batches in which an annotator annotated turns, newest first."""
     return _list_batches(annotator, KIND)
 
 
@@ -231,7 +233,7 @@ def _list_batches(annotator: Annotator, kind: str) -> list[Batch]:
 
 
 def read_check(batch: Batch) -> tuple[list[Answer], list[str], dict[str, str]]:
-    """The answers of a check, the codes in their order, and what was swapped with what. Three queries."""
+    """The answers of a check, the codes in order, and which codes were swapped. Three queries."""
     arms = {arm.pk: arm for arm in batch.arms.all()}
     answers = [read_answer(row, arms[row.cell.arm_id]) for row in find_answers(batch)]
     firsts = [arm for arm in arms.values() if arm.settings.get("condition") == FIRST]
@@ -243,14 +245,14 @@ def read_check(batch: Batch) -> tuple[list[Answer], list[str], dict[str, str]]:
 
 
 def read_check_report(batch: Batch) -> dict[str, Any]:
-    """Every figure of a check as far as it has come."""
+    """Every figure of a check, from the answers so far."""
     answers, codes, definitions = read_check(batch)
     return build_report(answers, codes=codes, definitions=definitions)
 
 
 def find_latest_check(annotator: Annotator) -> dict[str, Any] | None:
-    """The ``batch`` of the annotator's latest check, and its ``verdicts`` in one line; ``None`` where it was never
-    checked, or is not stored yet."""
+    """The ``batch`` of the annotator's latest check, and its ``verdicts`` in one line; ``None`` if it was never checked, or is
+    not stored yet."""
     checks = list_checks(annotator) if annotator.pk else []
     if not checks:
         return None
@@ -261,13 +263,13 @@ def find_latest_check(annotator: Annotator) -> dict[str, Any] | None:
 
 
 def find_answers(batch: Batch, *, conditions: Sequence[str] | None = None) -> QuerySet[CheckAnswer]:
-    """The answers of a batch that are kept from the desk, each with its cell."""
+    """The answers of a batch that are not shown at the desk, each with its cell."""
     found = CheckAnswer.objects.filter(cell__batch=batch).select_related("cell__result").order_by("pk")
     return found if conditions is None else found.filter(condition__in=conditions)
 
 
 def read_answer(row: CheckAnswer, arm: Arm) -> Answer:
-    """An answer in the words of the measures. Reads row.cell.result."""
+    """An answer in the form that the measures use. Reads row.cell.result."""
     asked, missing = frozenset(row.asked), frozenset(row.missing)
     is_usable = row.outcome != CheckAnswer.Outcome.INVALID
     named = [item for item in row.rejected if item.get("code") is not None]
@@ -295,7 +297,7 @@ def count_unanswered(batch: Batch) -> int:
 
 
 def count_rates(batch: Batch) -> dict[str, tuple[int, int]]:
-    """By code: to how many sentences a batch's answers applied it, and for how many it was asked about and answered."""
+    """By code: to how many sentences a batch's answers applied it, and for how many sentences it was asked for and answered."""
     arms = {arm.pk: arm for arm in batch.arms.all() if not arm.settings.get("condition") and "codes" in arm.settings}
     read: dict[int, int] = defaultdict(int)
     rows = TurnAnswer.objects.filter(cell__arm__in=arms).exclude(outcome=TurnAnswer.Outcome.INVALID).order_by()
@@ -314,6 +316,6 @@ def count_rates(batch: Batch) -> dict[str, tuple[int, int]]:
 
 
 def name_codes(annotator: Annotator) -> dict[str, Code]:
-    """The codes that an annotator's prompt may hold, by identifier, each with its family."""
+    """The codes that an annotator's prompt may contain, by identifier, each with its family."""
     codes = Code.objects.filter(version=annotator.version_id).select_related("family")
     return {code.identifier: code for code in codes}

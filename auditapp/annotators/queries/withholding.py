@@ -1,12 +1,12 @@
 """Which turns show suggestions after one's own decision and which never do, how they were drawn, and who may see the calls in which
 a machine annotated interviews.
 
-Turns of the interviewer are not drawn. What is withheld of them is inherited: each has the arm of the first drawn turn after
-it, that of its answer; the last ones, which no answer follows, have that of the drawn turn before them.
+Turns of the interviewer are not drawn. They inherit their arm: each has the arm of the first drawn turn after it, which is its
+answer; those at the end, which no answer follows, have the arm of the drawn turn before them.
 
-The length of an answer, its cost and the time it took reveal whether a code was applied, just as its words do. So people who
-may code see a call about an interview after unblinding it, and a call about a withheld turn after deciding the turn. An interview
-that is closed to somebody has nothing for her to decide: what she would code there, once it is given to her, counts as assisted.
+The length of an answer, its cost and the time it took reveal whether a code was applied, just as its words do. So people who may
+code see a call about an interview after unblinding it, and a call about a withheld turn after deciding the turn. In an interview
+that is closed to a person she has nothing to decide: what she codes there if it is assigned to her later counts as assisted.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def find_plan(study: Study) -> WithholdingPlan | None:
 
 
 def find_arms(turn_ids: Collection[int]) -> dict[int, TurnArm]:
-    """By turn: its arm and the probability with which it was drawn; a turn of the interviewer has that of its answer. A turn
+    """By turn: its arm and the probability with which it was drawn; a turn of the interviewer has those of its answer. A turn
     without an arm is left out."""
     found = TurnArm.objects.in_bulk(turn_ids)
     others = sorted(set(turn_ids) - found.keys())
@@ -59,7 +59,7 @@ def find_arms(turn_ids: Collection[int]) -> dict[int, TurnArm]:
 
 
 def find_arms_of_questions(turns: QuerySet[Turn]) -> dict[int, TurnArm]:
-    """By turn of the interviewer among these: the arm that it inherits. Two queries, more for many thousands."""
+    """For the interviewer's turns among these: the inherited arm, by turn. Two queries, more for many thousands of turns."""
     drawn = TurnArm.objects.filter(turn__interview=OuterRef("interview"))
     after = drawn.filter(turn__position__gt=OuterRef("position")).order_by("turn__position").values("pk")[:1]
     before = drawn.filter(turn__position__lt=OuterRef("position")).order_by("-turn__position").values("pk")[:1]
@@ -82,7 +82,7 @@ def list_withheld_answers(study: Study) -> set[int]:
 
 
 def list_all_withheld(study: Study) -> set[int]:
-    """The turns of the study that never show suggestions, those of the interviewer among them."""
+    """The turns of the study that never show suggestions, including those of the interviewer."""
     return list_withheld_answers(study) | list_withheld_questions(Turn.objects.filter(interview__study=study))
 
 
@@ -102,7 +102,7 @@ def list_undrawn(study: Study, interviews: Collection[int] | None = None) -> Que
 
 
 def count_drawn(study: Study) -> list[dict[str, Any]]:
-    """Every interview of the study with how many of its turns were drawn and withheld, by which plans. Two queries."""
+    """Every interview of the study, with the numbers of its drawn and withheld turns and the plans used. Two queries."""
     drawn = {"turns": Count("pk"), "held": Count("pk", filter=Q(arm=TurnArm.Arm.WITHHELD))}
     counts: dict[int, dict[str, Any]] = {}
     arms = TurnArm.objects.filter(plan__study=study).order_by("plan__number")
@@ -117,7 +117,7 @@ def count_drawn(study: Study) -> list[dict[str, Any]]:
 
 
 def is_draft(interview_id: int) -> bool:
-    """Whether the interview is read as a draft now."""
+    """Whether the interview is a draft interview now."""
     return DraftInterview.objects.filter(interview=interview_id, closed_at__isnull=True).exists()
 
 
@@ -147,7 +147,7 @@ InputsOfTurns = Callable[[QuerySet[Any]], QuerySet[Any]]
 
 
 def list_read_turns(batch: Batch, *, input_id: int | None = None) -> QuerySet[Turn]:
-    """The turns that the calls of a batch are about, or one of its inputs."""
+    """The turns that the calls of a batch, or one of its inputs, are about."""
     cells = Cell.objects.filter(batch=batch)
     if input_id is not None:
         cells = cells.filter(input_id=input_id)
@@ -164,7 +164,7 @@ def list_read_interviews(batch: Batch, *, input_id: int | None = None) -> set[in
 
 
 def list_run_interviews(run: OfflineRun) -> set[int]:
-    """The interviews that a run without a model has read."""
+    """The interviews that a run without a model has annotated."""
     return set(run.turn_answers.filter(interview__study__isnull=False).order_by().values_list("interview", flat=True))
 
 
@@ -182,8 +182,8 @@ def find_machine_read(study: Study) -> set[int]:
 
 
 def list_undecided(user: User, turns: QuerySet[Turn]) -> QuerySet[Turn]:
-    """Those of the turns that never show suggestions and that ``user`` has still to decide: of the model's, each sentence; of the
-    interviewer's, as ``coding/next_sentence.py`` says. None in an interview that is closed to her."""
+    """The turns among these that never show suggestions and that ``user`` has still to decide: for the model's turns, each
+    sentence; for the interviewer's turns, as ``coding/next_sentence.py`` says. None in an interview that is closed to her."""
     studies = Study.objects.filter(pk__in=turns.order_by().values("interview__study"))
     turns = turns.filter(interview__in=set().union(*(find_open_interviews(study, user) for study in studies)))
     decided = Decision.objects.active().filter(sentence=OuterRef("pk"), coder=user)
@@ -209,19 +209,20 @@ def _list_undecided_questions(user: User, turns: QuerySet[Turn]) -> list[int]:
 
 
 def list_seen_turns(viewer: Viewer) -> QuerySet[Turn]:
-    """The turns of which somebody who may code may see single answers: in interviews she has unblinded, and nothing withheld
-    that she still has to decide."""
+    """The turns for which a person who may code may see single answers: those in interviews that she has unblinded, except
+    withheld turns that she still has to decide."""
     turns = Turn.objects.filter(interview__in=viewer.unblinded)
     return turns.exclude(pk__in=list_undecided(viewer.user, turns).values("pk"))
 
 
 def find_turn_visibility(batch: Batch, viewer: Viewer) -> Visibility:
-    """Of a batch whose inputs are turns. Its requests contain what people said, and nothing of a machine."""
+    """For a batch whose inputs are turns. Its requests contain what people and models said in interviews, and no labels of a
+    machine."""
     return _find_visibility(batch, viewer, _take_turns)._replace(allows_requests=True)
 
 
 def find_critic_visibility(batch: Batch, viewer: Viewer) -> Visibility:
-    """Of a batch whose inputs are suggestions, which its requests contain too."""
+    """For a batch whose inputs are suggestions, which its requests also contain."""
     return _find_visibility(batch, viewer, _take_suggestions)
 
 

@@ -1,7 +1,7 @@
-"""Readings by annotators that need no provider: a worker does a run, an interview per transaction.
+"""Runs of annotators that need no provider: a worker does a run, one interview per transaction.
 
-A worker claims a run for a short time and renews the claim with each interview. When a worker is killed, its claim
-expires and another goes on; finished interviews are kept, and each of the others is annotated once.
+A worker claims a run for a short time and renews the claim with each interview. If a worker is killed, its claim expires and
+another one continues; finished interviews are kept, and each of the others is annotated once.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Lost(Exception):
 
 
 class CannotRead(Exception):
-    """The annotator cannot be made again from what is kept of it; the sentence says why."""
+    """The annotator cannot be rebuilt from its recipe; the sentence says why."""
 
 
 def run_offline(run_id: int) -> None:
@@ -92,13 +92,13 @@ def run_offline(run_id: int) -> None:
 
 
 def name_reader(kind: str) -> str:
-    """Which way of reading annotators of a kind are made with now: it decides what they say, so recipes name it."""
+    """The current version of the reader for a kind of annotators. It determines their labels, so recipes name it."""
     return RULES_READER if kind == Annotator.Kind.RULES else learning.name_reader()
 
 
 def make_reader(annotator: Annotator, *, heartbeat: learning.Heartbeat = lambda _done, _total: None) -> OfflineReader:
-    """The reader that an annotator's recipe describes; what is learnt for the first time is judged, and the recipe says
-    how it did. Raises ``CannotRead`` and ``NothingToLearn``."""
+    """The reader that an annotator's recipe describes. When it is learnt for the first time, it is tested, and the recipe
+    records the result. Raises ``CannotRead`` and ``NothingToLearn``."""
     recipe = annotator.recipe
     try:
         reader_now = name_reader(annotator.kind)
@@ -161,13 +161,13 @@ def _claim(run_id: int, who: str) -> bool:
 
 
 def _renew(run_id: int, who: str) -> bool:
-    """Say again that the run is being done; ``False`` when it was cancelled, or another has it."""
+    """Renew the claim on the run; ``False`` if the run was cancelled or another worker has it."""
     runs = OfflineRun.objects.filter(pk=run_id, claimed_by=who, state=OfflineRun.State.RUNNING)
     return bool(runs.update(claimed_until=read_now() + LEASE))
 
 
 def _tell(run_id: int, who: str, done: int, total: int) -> None:
-    """Say how far the learning is, and that the run is being done. Raises ``Lost``."""
+    """Record the progress of learning, and renew the claim on the run. Raises ``Lost``."""
     runs = OfflineRun.objects.filter(pk=run_id, claimed_by=who, state=OfflineRun.State.RUNNING)
     if not runs.update(claimed_until=read_now() + LEASE, learnt_steps=done, learning_steps=total):
         raise Lost
@@ -181,7 +181,7 @@ def _end(run_id: int, who: str, state: str, problem: str) -> None:
 def _read_interview(
     run: OfflineRun, who: str, interview_id: int, reader: OfflineReader, codes: Mapping[str, int]
 ) -> bool:
-    """Read one interview, and store what was found; ``False`` when the run is no longer ours to do."""
+    """Annotate one interview and store the suggestions; ``False`` if this worker no longer has the run."""
     sentences = find_unread(run.annotator, interview_id)
     predictions = reader.read([text for _, _, _, text in sentences])
     with transaction.atomic():
@@ -216,7 +216,7 @@ def _read_interview(
 def _write_suggestions(
     run: OfflineRun, sentence: int, start: int, predictions: Sequence[Prediction], codes: Mapping[str, int]
 ) -> list[Suggestion]:
-    """Suggestions for a sentence at shuffled places, which are the same whenever this annotator reads it."""
+    """The suggestions for a sentence in a shuffled order, which is the same whenever this annotator annotates it."""
     places = list(range(len(predictions)))
     if len(predictions) > 1:
         random.Random(f"{run.annotator.hash} {sentence}").shuffle(places)  # noqa: S311 - an order, not a secret

@@ -1,7 +1,7 @@
-"""Rendering the prompts about turns: the same for every kind of batch that asks about them.
+"""Writing the prompts about turns, in the same way for every kind of batch that asks about them.
 
-What an arm says in its settings, the consent on record and the study's redaction list decide what goes out. They are
-read at the last moment, so that a consent taken back stops what was not yet sent.
+The settings of an arm, the recorded consent and the study's redaction list determine what is sent. They are read at the last
+moment, so that a withdrawn consent stops everything that was not yet sent.
 """
 
 from __future__ import annotations
@@ -62,10 +62,11 @@ FIRST_FREE_NUMBER = 1_000_000_000
 
 
 class AskedTurn(NamedTuple):
-    """A turn as it was sent. ``texts``: the words by the number they were asked about by, those of control sentences included.
+    """A turn as it was sent. ``texts``: the words of each sentence, by its number in the question, including control
+    sentences.
 
     ``controls``: the key of a control sentence by its number in the question. ``text`` and ``question`` are the originals;
-    ``copy``, ``sent_question`` and ``earlier`` are what was sent of them.
+    ``copy``, ``sent_question`` and ``earlier`` are the copies that were sent.
     """
 
     text: str
@@ -78,15 +79,15 @@ class AskedTurn(NamedTuple):
     earlier: Sequence[Said] = ()
 
     def find_evidence(self, sentence: int, quote: tuple[int, int]) -> tuple[int, int]:
-        """A place in a sentence as it was sent, as a place in the turn's own text, inside the sentence."""
+        """A position in a sentence as it was sent, converted to a position in the turn's own text, inside the sentence."""
         span = self.spans[sentence]
         begin = self.copy.find_copy(span.start, span.end)[0]
         start, end = self.copy.find_original(begin + quote[0], begin + quote[1])
         return max(start, span.start), min(end, span.end)
 
     def find_asked(self, answered: Iterable[int]) -> list[int]:
-        """The sentences the question was about: those current then, and after boundary edits, those of the
-        state whose numbers the answer names (the later of two alike)."""
+        """The sentences that the question was about: those that were current then. After boundary edits, those of the state
+        whose numbers the answer names; if two states fit, the later one."""
         named = set(answered) & self.spans.keys()
         moments = sorted({cut for each in self.spans.values() for cut in (each.made_by, each.retired_by) if cut})
         states = [_list_current(self.spans.values(), moment) for moment in (0, *moments)]
@@ -95,7 +96,7 @@ class AskedTurn(NamedTuple):
 
 
 def _list_current(spans: Iterable[EditedSentence], moment: int) -> set[int]:
-    """The sentences after a boundary edit; before all edits for 0."""
+    """The sentences after a boundary edit; for 0, those before all edits."""
     return {
         each.pk
         for each in spans
@@ -108,9 +109,8 @@ def render_turn_prompts(
 ) -> Mapping[int, str]:
     """The user message for each turn.
 
-    ``controls``: texts by key of ``ControlSentence``; unless given, those that the arm's settings name. A turn that has no
-    current sentence is left out, and so is one whose interview may not be sent to this model. Reads arm.variant.account
-    and arm.batch.
+    ``controls``: texts by key of ``ControlSentence``; if not given, those named in the arm's settings. A turn without a current
+    sentence is left out, and so is a turn whose interview may not be sent to this model. Reads arm.variant.account and arm.batch.
     """
     turns = _list_sendable(arm, input_ids)
     if not turns:
@@ -134,7 +134,8 @@ def render_turn_prompts(
 
 
 def read_asked_turns(arm: Arm, turn_ids: Sequence[int]) -> dict[int, AskedTurn]:
-    """The sentences that answers of this arm about these turns can name: current now, or when it was asked."""
+    """The sentences that answers of this arm about these turns can name: those that are current now, or were current when the
+    question was asked."""
     turns = list(Turn.objects.filter(pk__in=turn_ids))
     entries = _read_entries(arm, turns)
     texts = _read_controls(arm)
@@ -180,9 +181,9 @@ def _read_entries(arm: Arm, turns: Sequence[Turn]) -> list[Entry]:
 
 
 def read_earlier(turns: Iterable[Turn], entries: Sequence[Entry]) -> dict[int, list[Said]]:
-    """For each turn what interviewer and model said before it, as it is sent. Of a turn of the model without the question before
-    it, which is sent apart; a question has none. What was not said aloud (reasoning, calls of tools) is left out. One query.
-    Only what is sent is copied: of a long interview that is little."""
+    """For each turn, what the interviewer and the model said before it, in the form in which it is sent. For a turn of the
+    model, the question before it is not included, because it is sent separately. What was not said aloud (reasoning, tool calls)
+    is left out. One query. Only what is sent is copied, which is little of a long interview."""
     turns = list(turns)
     uttered = Turn.objects.filter(
         interview__in={turn.interview_id for turn in turns},
@@ -219,8 +220,8 @@ def _read_controls(arm: Arm) -> dict[int, str]:
 
 
 def _number_controls(turns: Sequence[Turn], controls: Mapping[int, str]) -> dict[int, dict[int, int]]:
-    """For each turn the control sentences by the numbers they are asked about by: next below the turn's own, which never
-    get one of them later, for sentences are numbered upwards."""
+    """For each turn, the control sentences by their numbers in the question: these are just below the turn's own numbers, so
+    no sentence can get one of them later, because sentences are numbered upwards."""
     ids = [turn.pk for turn in turns]
     lowest: dict[int, int] = {}
     for current in (True, False):
@@ -235,7 +236,7 @@ def _number_controls(turns: Sequence[Turn], controls: Mapping[int, str]) -> dict
 
 
 def _read_spans(turn_ids: Sequence[int], *, current: bool) -> defaultdict[int, list[EditedSentence]]:
-    """The sentences of these turns in order. The current and the retired ones have an index each."""
+    """The sentences of these turns in order. Current and retired sentences each have an index."""
     rows = Sentence.objects.filter(turn_id__in=turn_ids, retired_by__isnull=current).order_by("turn_id", "start", "pk")
     found: defaultdict[int, list[EditedSentence]] = defaultdict(list)
     for turn_id, *row in rows.values_list("turn_id", "pk", "start", "end", "made_by_id", "retired_by_id"):
@@ -244,7 +245,7 @@ def _read_spans(turn_ids: Sequence[int], *, current: bool) -> defaultdict[int, l
 
 
 def _cut(copy: SentCopy, spans: Sequence[EditedSentence]) -> list[Piece]:
-    """The whole turn in pieces: its sentences, and the words between them (without mere list marks)."""
+    """The whole turn in pieces: its sentences, and the words between them (except for list marks alone)."""
     pieces: list[Piece] = []
     place = 0
     for each in spans:
@@ -262,7 +263,7 @@ def asks_about_whole(arm: Arm) -> bool:
 
 
 def _stretch(spans: Sequence[EditedSentence], text: str) -> list[EditedSentence]:
-    """The sentences with which the turn begins or began, each stretched over the whole turn, for they stand for it."""
+    """The sentences with which the turn begins or once began, each extended over the whole turn, which they represent."""
     first = min((each.start for each in spans), default=0)
     return [each._replace(start=0, end=len(text)) for each in spans if each.start == first]
 
@@ -282,7 +283,7 @@ def _slice(copy: SentCopy, span: EditedSentence) -> str:
 
 
 def _plant(pieces: list[Piece], added: Sequence[Piece], *, seed: str) -> None:
-    """Put each of the pieces at a drawn place, the same for the same seed."""
+    """Insert each of the pieces at a random place, the same for the same seed."""
     draw = random.Random(seed)  # noqa: S311 - a place, not a secret
     for piece in added:
         pieces.insert(draw.randrange(len(pieces) + 1), piece)
@@ -294,9 +295,9 @@ Outcome = Understood.Outcome
 def parse_responses(
     batch: Batch, answers: Sequence[Answered]
 ) -> Iterator[tuple[TurnAnswer | CheckAnswer, list[Suggestion]]]:
-    """For each answer that came, the row to store and its suggestions. Writes nothing.
+    """For each received answer, the row to store and its suggestions. Writes nothing.
 
-    The answer of an arm with a condition is a ``CheckAnswer``, which is not shown at the desk and has none.
+    The answer of an arm with a condition is a ``CheckAnswer``, which is not shown at the desk and has no suggestions.
     """
     by_arm: dict[int, list[Answered]] = defaultdict(list)
     for each in answers:
@@ -321,13 +322,13 @@ def parse_responses(
 
 
 def _find_annotator(arm: Arm, annotators: Iterable[Annotator]) -> Annotator:
-    """The arm's annotator; of batches that did not say which, the one with its model."""
+    """The arm's annotator; for batches that did not record it, the annotator with the arm's model."""
     key = arm.settings.get("annotator")
     return next(each for each in annotators if (each.pk == key if key else each.variant_id == arm.variant_id))
 
 
 def read_codes(arm: Arm, annotator: Annotator) -> dict[str, Code]:
-    """The codes an answer of this arm may name, by the name they had in its prompt: of the annotator's own version."""
+    """The codes of the annotator's own version that an answer of this arm may name, by their name in its prompt."""
     codes = Code.objects.filter(version_id=annotator.version_id).select_related("family")
     chosen = arm.settings.get("codes")
     if chosen is None:
@@ -400,14 +401,14 @@ def _make_suggestion(proposal: Proposal, cell_id: int, annotator: Annotator, cod
 
 
 def _list_offered(code: Code) -> dict[str, list[str]]:
-    """The answers that the code's own questions offer."""
+    """The choices that the code's own questions offer."""
     return {question["key"]: question["choices"] for question in code.attributes if question["kind"] == "choice"}
 
 
 def _list_controls(
     parsed: ParsedAnswer, turn: AskedTurn, codes: Mapping[str, Code], answered: set[int]
 ) -> dict[str, list[str]]:
-    """By the key of each control sentence that has an answer, the identifiers of its codes."""
+    """For each control sentence that has an answer, by its key: the identifiers of its codes."""
     found: dict[str, list[str]] = {str(key): [] for number, key in turn.controls.items() if number in answered}
     for proposal in parsed.proposals:
         if proposal.sentence in turn.controls:
@@ -422,7 +423,7 @@ def _choose_outcome(parsed: ParsedAnswer, *, is_whole: bool) -> Outcome:
 
 
 class PreannotationKind(BatchKind):
-    """Inputs are keys of ``Turn``. Answers of an arm with a condition (asked again) are kept from the desk."""
+    """Inputs are keys of ``Turn``. Answers of an arm with a condition (repeated questions) are not shown at the desk."""
 
     name = KIND
     unreadable = (Outcome.INVALID,)
@@ -462,13 +463,13 @@ class PreannotationKind(BatchKind):
 
 
 class CheckKind(PreannotationKind):
-    """Questions of a check. Every arm has a condition, so that no answer is ever a suggestion."""
+    """Questions of a check. Every arm has a condition, so no answer ever becomes a suggestion."""
 
     name = CHECK_KIND
 
 
 def _shuffle(cell_id: int, suggestions: Sequence[Suggestion]) -> Iterator[Suggestion]:
-    """The suggestions at shuffled places: the order must not carry the machine's, and is the same at every showing."""
+    """The suggestions in a shuffled order, which must not reveal the machine's order and is the same each time they are shown."""
     places = list(range(len(suggestions)))
     random.Random(cell_id).shuffle(places)  # noqa: S311 - an order, not a secret
     for suggestion, place in zip(suggestions, places, strict=True):

@@ -1,4 +1,4 @@
-"""How pages on machine readers write figures, and what a coder has finished that her own figures do not count yet:
+"""How pages about annotators write figures, and which interviews a coder has completed that her own figures do not count yet:
 ``{% load annotator_figures %}``.
 """
 
@@ -25,7 +25,7 @@ register = template.Library()
 
 @register.filter
 def estimate(value: Estimate | None) -> SafeString:
-    """A figure with its interval by formula, that over turns, and its n; a dash with the reason where it is undefined."""
+    """A figure with its interval by formula, its interval over turns, and its n; a dash with the reason if it is undefined."""
     if value is None:
         return format_html("{}", NONE)
     if value.value is None:
@@ -41,7 +41,7 @@ def estimate(value: Estimate | None) -> SafeString:
 
 @register.filter
 def without_examples(outcomes: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The codes that nobody has applied: for all of them one sentence says the same."""
+    """The codes that nobody has applied, about which the page has a single sentence."""
     return [each for each in outcomes if not each["positives"]]
 
 
@@ -53,14 +53,14 @@ def code_name(identifier: str, names: Mapping[str, Code]) -> str:
 
 @register.filter
 def entry_of(mapping: Mapping[Any, Any], key: object) -> object:
-    """What is in a mapping under a key; the key itself where there is nothing."""
+    """The value of a key in a mapping; the key itself if there is none."""
     return mapping.get(key, key)
 
 
 @register.inclusion_tag("annotators/_turn_codes_left_out.html")
 def turn_codes_left_out(study: Study) -> dict[str, list[str]]:
-    """Which families a page leaves out that knows codes of sentences alone: those of whole turns, by name, the model's and the
-    interviewer's apart."""
+    """The names of the families that a page leaves out because it counts only codes of sentences: families of whole turns,
+    separately for the model's and the interviewer's turns."""
     families = CodeFamily.objects.filter(version=current_version(study), unit=CodeFamily.Unit.TURN).order_by("position")
     named: dict[str, list[str]] = {"model": [], "interviewer": []}
     for family in families:
@@ -70,11 +70,11 @@ def turn_codes_left_out(study: Study) -> dict[str, list[str]]:
 
 @register.simple_tag
 def count_completed(study: Study, coder: User) -> int:
-    """How many interviews she has finished without opening her figures with them. One query."""
+    """How many interviews she has completed that her figures do not count yet. One query."""
     return count_unshown(study, coder)
 
 
 @register.simple_tag
 def is_dealt_out(study: Study) -> bool:
-    """Whether interviews are assigned here, so that they are completed instead of finished. One query."""
+    """Whether interviews are assigned in this study, so that they are completed as assignments. One query."""
     return closes_the_rest(study)

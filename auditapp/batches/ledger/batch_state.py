@@ -1,4 +1,4 @@
-"""Changes of a batch's state by workers: it waits after its pilot, pauses with a reason, or is done.
+"""How workers change the state of a batch: it waits after its pilot, pauses with a reason, or is done.
 
 Each change is an audit event. The caller holds the lock of the batch's row.
 """
@@ -23,7 +23,7 @@ PILOT_UNREADABLE = (
     "Nothing could be read in {answers} of the pilot. The rest would probably end the same way, so nothing more is sent until you "
     "decide. Look at the answers. Another model, a higher output limit or structured answers may help."
 )
-DRAINED = "The batch is drained: every cell that was started has ended. Resume to ask the remaining cells."
+DRAINED = "The batch is drained: every started cell has ended. Resume to ask the remaining cells."
 HELD_REASON = " held: sent, but with an unknown end, so asking again may cost twice. Decide whether to ask again."
 HELD = "{cells}" + HELD_REASON
 REFUSALS = {
@@ -45,10 +45,11 @@ ACCOUNT_REFUSED = "The provider refused the account ({status}); attempt {attempt
 
 
 def finish_if_complete(batch: Batch) -> bool:
-    """Update the state of a batch that has nothing left to do at present; whether no cell is planned or in progress.
+    """Update the state of a batch that has nothing to do at present.
 
-    After its pilot it waits for approval, after a drain it pauses, held cells pause it until a person decides, and with
-    nothing left it is done, unless it stays open for further cells. Cells that wait follow others that are counted here.
+    Returns whether no cell is planned or in progress. After its pilot the batch waits for approval; after a drain it pauses; held
+    cells pause it until a person decides; and if nothing is left it is done, unless it stays open for further cells. Cells that
+    wait follow others that are counted here.
     """
     cells = Cell.objects.filter(batch=batch)
     if cells.filter(state__in=UNDER_WAY).exists():
@@ -75,12 +76,12 @@ def finish_if_complete(batch: Batch) -> bool:
 
 
 def is_paused_by_held(batch: Batch) -> bool:
-    """Whether held cells paused this batch, and no person did."""
+    """Whether this batch was paused because of held cells, not by a person."""
     return batch.state == Batch.State.PAUSED and batch.state_reason.endswith(HELD_REASON)
 
 
 def describe_unreadable_pilot(batch: Batch) -> str:
-    """Why a batch should not go on after its pilot, or an empty text: it was answered, and nothing could be read."""
+    """Why a batch should not go on after its pilot (there were answers, but nothing could be read), or an empty text."""
     unreadable = get_kind(batch.kind).unreadable
     if not unreadable:
         return ""
@@ -96,7 +97,8 @@ def describe_unreadable_pilot(batch: Batch) -> str:
 
 
 def make_refusal_reason(error_class: ErrorClass, status: int | None, attempt_id: int) -> str:
-    """Why a batch pauses when its account is refused. The provider's own message may quote a text: it stays with the attempt."""
+    """Why a batch pauses when the provider refuses its account. The provider's own message is kept only with the attempt, because
+    it may quote a text."""
     if error_class is ErrorClass.BAD_REQUEST and status is None:
         return SETTING_REFUSED.format(attempt=attempt_id)
     sentence = REFUSALS.get(error_class, ACCOUNT_REFUSED)
@@ -117,9 +119,10 @@ def pause_locked(batch: Batch, reason: str) -> None:
 
 @transaction.atomic
 def pause_for_outage(queue: WorkQueue) -> bool:
-    """Pause a working batch until a server answers; whether it is paused. Not while another of its queues has work and answers.
+    """Pause a working batch until a server answers. Returns whether it is paused.
 
-    The control stays to run or to drain: which distinguishes it from a pause that waits for a person.
+    It is not paused while another of its queues has work and gets answers. The control remains run or drain, which distinguishes
+    this pause from one that waits for a person.
     """
     batch = Batch.objects.select_for_update().get(pk=queue.batch_id)
     if batch.state not in WORKING_STATES or batch.control not in SENDING_CONTROLS:
@@ -136,7 +139,7 @@ def pause_for_outage(queue: WorkQueue) -> bool:
 
 
 def resume_after_outage(batch: Batch) -> None:
-    """A server answered: a batch that waits for it goes on. Its row is locked, and ``batch`` is changed too."""
+    """Continue a batch that waited for a server which now answers. Its row is locked, and ``batch`` is changed too."""
     in_pilot = batch.pilot_cells > 0 and batch.confirmed_at is None
     batch.state, batch.state_reason = (Batch.State.PILOT if in_pilot else Batch.State.RUNNING), ""
     batch.save(update_fields=["state", "state_reason"])

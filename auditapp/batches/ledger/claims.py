@@ -27,7 +27,7 @@ NOT_WRITTEN = "not_written"
 BROKEN_IN_A_ROW = 5
 BROKEN = (
     "The messages of {task} cannot be written: each of the {count} just tried ended in an error ({error}), and nothing was sent "
-    "for them. The worker's log shows where. Fix the error, then resume; or cancel, which keeps the answers so far."
+    "for them. The worker's log shows where. Fix the error, then resume; or cancel the batch, which keeps the answers so far."
 )
 
 
@@ -41,8 +41,8 @@ class Call(NamedTuple):
 class Claim(NamedTuple):
     """The result of a claim.
 
-    ``out_of_money``: calls are left, and none fits under the cap at present. ``settled`` counts the cells that needed no
-    call: an earlier answer was used, their input is gone, or no message could be written for it.
+    ``out_of_money``: calls are left, but none fits under the cap at present. ``settled`` counts the cells that needed no call
+    because an earlier answer was used, their input is gone, or no message could be written.
     """
 
     calls: list[Call]
@@ -52,9 +52,9 @@ class Claim(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """A cell to be leased, its request and the most it can cost.
+    """A cell to be leased, with its request and the most it can cost.
 
-    Where an earlier answer to the same request is taken, nothing is sent: ``answer``, of the attempt ``copied_from``.
+    If an earlier answer to the same request is reused, nothing is sent: ``answer``, from the attempt ``copied_from``.
     """
 
     cell: Cell
@@ -69,7 +69,7 @@ class Chosen(NamedTuple):
 def claim_calls(queue: WorkQueue, runner: str, count: int, *, is_probe: bool = False) -> Claim:
     """Lease up to ``count`` cells, reserve their money and write their attempts, all or nothing.
 
-    ``is_probe``: the server does not answer, so one cell is asked, whether due or not, and not the same one each time.
+    ``is_probe``: the server does not answer, so a single cell is asked, whether it is due or not, and a different one each time.
     """
     batch = Batch.objects.select_for_update().get(pk=queue.batch_id)
     mine = WorkQueue.objects.filter(pk=queue.pk, runner=runner).exists()
@@ -108,9 +108,9 @@ def claim_calls(queue: WorkQueue, runner: str, count: int, *, is_probe: bool = F
 def _find_broken_arm(
     arms: Mapping[int, Arm], cells: Sequence[Cell], requests: Container[int], broken: Mapping[int, str]
 ) -> str:
-    """Why the batch must pause, or an empty text: not one message of an arm could be written.
+    """Why the batch must pause, or an empty text.
 
-    Failing its cells one by one would use up the whole arm for nothing.
+    It must pause if no message of an arm could be written: failing the cells one by one would use up the whole arm for nothing.
     """
     for arm_id in sorted({cell.arm_id for cell in cells}):
         own = [cell.pk for cell in cells if cell.arm_id == arm_id]
@@ -130,7 +130,7 @@ def _fail_unasked(batch: Batch, cells: Sequence[Cell], broken: Mapping[int, str]
 
 
 def _take_answered(asked: Sequence[Chosen]) -> list[Chosen]:
-    """The same cells, with stored answers to identical requests under the same repeat number."""
+    """The same cells, with stored answers to identical requests with the same repeat number."""
     stored = statements.find_answered({each.request_hash for each in asked}, {each.cell.repeat for each in asked})
     found = []
     for each in asked:
@@ -150,7 +150,7 @@ def _take_answered(asked: Sequence[Chosen]) -> list[Chosen]:
 
 
 def _reserve(batch: Batch, arms: dict[int, Arm], asked: Sequence[Chosen]) -> list[Chosen]:
-    """As many of the cells as fit under the cap, each with the most it can cost. A copied answer costs nothing."""
+    """As many of the cells as fit under the cap, each at its maximum cost. A copied answer costs nothing."""
     room = None if batch.cap_nano is None else batch.cap_nano - batch.spent_nano - batch.reserved_nano
     chosen: list[Chosen] = []
     for each in asked:

@@ -1,7 +1,7 @@
 """Cells that continue others: they are one conversation, and each of its calls sends what was said before.
 
 A cell with a previous call (``Cell.after``) is blocked. It becomes planned in the transaction that stores the answer of that
-call; where that call fails or is cancelled, the rest of the conversation fails as ``earlier_failed``. A held one keeps it blocked.
+call; if that call fails or is cancelled, the rest of the conversation fails as ``earlier_failed``. A held one keeps it blocked.
 What a cell sends as history follows from one row: the messages and the words of the previous call, and its stored answer.
 
 The caller holds the lock of the batch's row. A batch without conversations costs no statement here.
@@ -20,7 +20,7 @@ FAILED_FOR_GOOD = (Cell.State.FAILED, Cell.State.CANCELLED)
 
 
 def read_exchanges(cells: Iterable[Cell]) -> dict[int, Sequence[Exchange]]:
-    """What was said before each cell, oldest first: by the cell's key, for those with an answered previous. One query.
+    """The conversation before each cell, oldest first, by the cell's key, for cells whose previous call is answered. One query.
 
     Each exchange is a question exactly as sent and the words of the stored answer to it; reasoning is left out. Reads
     cell.after_id.
@@ -39,8 +39,8 @@ def read_exchanges(cells: Iterable[Cell]) -> dict[int, Sequence[Exchange]]:
 
 
 def advance_conversations(batch: Batch, ended: Collection[int]) -> None:
-    """Take the next step in the conversations of cells that may have ended: the followers of answered ones become planned, those of
-    failed ones fail. Reads the cells' states from the database."""
+    """Take the next step in the conversations of cells that may have ended: cells that follow an answered cell become planned, and
+    cells that follow a failed one fail. Reads the cells' states from the database."""
     if not batch.has_conversations or not ended:
         return
     waiting = Cell.objects.filter(after__in=ended, state=Cell.State.BLOCKED)
@@ -50,7 +50,7 @@ def advance_conversations(batch: Batch, ended: Collection[int]) -> None:
 
 
 def fail_followers(batch: Batch, ended: Collection[int]) -> int:
-    """Fail every waiting cell after those of ``ended`` that failed or were cancelled; returns their number. Their kind gets each,
+    """Fail every waiting cell that follows a failed or cancelled one of ``ended``. Returns how many. Each is passed to its kind
     as a cell without an answer."""
     count = 0
     failed = Cell.objects.filter(pk__in=ended, state__in=FAILED_FOR_GOOD)
@@ -64,7 +64,8 @@ def fail_followers(batch: Batch, ended: Collection[int]) -> int:
 
 
 def fail_cells(batch: Batch, cells: Sequence[Cell], outcome: str) -> None:
-    """Fail cells that nobody answered. Their kind gets them; the outcome stays, whatever the kind calls a missing answer."""
+    """Fail cells that got no answer and pass them to their kind. The outcome stays as given, whatever the kind calls a missing
+    answer."""
     Cell.objects.filter(pk__in=[cell.pk for cell in cells]).update(
         state=Cell.State.FAILED, outcome=outcome, not_before=None
     )
@@ -72,7 +73,7 @@ def fail_cells(batch: Batch, cells: Sequence[Cell], outcome: str) -> None:
 
 
 def list_behind(cells: Collection[int]) -> list[int]:
-    """The failed cells after these, in all steps: those that failed because of them. One query for each step."""
+    """The failed cells that follow these, directly or through other cells, and failed because of them. One query for each step."""
     found: list[int] = []
     step: Collection[int] = cells
     while step:
@@ -86,7 +87,8 @@ def list_behind(cells: Collection[int]) -> list[int]:
 
 
 def list_before(cells: Collection[int]) -> list[int]:
-    """The failed cells before these, in all steps: without their answers these cannot be asked. One query for each step."""
+    """The failed cells that these follow, directly or through other cells; without their answers these cannot be asked. One query
+    for each step."""
     found: list[int] = []
     step: Collection[int] = cells
     while step:
@@ -97,7 +99,7 @@ def list_before(cells: Collection[int]) -> list[int]:
 
 
 def take_up(cells: Sequence[int]) -> None:
-    """Plan failed cells again from their beginning; one whose previous call has no answer waits for it."""
+    """Plan failed cells again from the beginning. A cell whose previous call has no answer waits for it."""
     chosen = Cell.objects.filter(pk__in=cells)
     unanswered = chosen.filter(after__isnull=False).exclude(after__state=Cell.State.DONE)
     waiting = list(unanswered.values_list("pk", flat=True))

@@ -44,10 +44,12 @@ class LeasedCell:
 
 
 class CompletedCall(NamedTuple):
-    """A call that has ended, by the ledger's clock. ``sent_at`` is ``None`` where it was never sent or that is not known.
+    """A call that has ended, with times by the ledger's clock. ``sent_at`` is ``None`` if it was never sent or if this is not
+    known.
 
-    ``in_outage``: its server answered nothing at that time. A call that was turned away or whose end is unknown then does not
-    count against its cell; a server error and an unusable answer do, or a few cells that always fail would never end.
+    ``in_outage``: its server answered no calls at that time. In an outage, a call that was turned away or whose end is unknown
+    does not count against its cell. A server error or an unusable answer does count, because otherwise a few cells that always
+    fail would never end.
     """
 
     leased: LeasedCell
@@ -91,7 +93,8 @@ def _find_first_byte(each: CompletedCall) -> datetime.datetime | None:
 
 
 def read_cost(each: CompletedCall) -> int | None:
-    """The cost of the call in nanodollars; ``None`` where it is not known. A failed answer costs what its usage says."""
+    """The cost of the call in nanodollars; ``None`` if it is not known. The cost of a failed answer follows from its reported
+    usage."""
     leased, answer = each.leased, each.answer
     if answer.end in FREE:
         return 0
@@ -106,7 +109,8 @@ def read_cost(each: CompletedCall) -> int | None:
 
 
 def choose_cell_end(each: CompletedCall, *, stopped: bool) -> Cell:
-    """The cell with its next state, not saved. ``stopped``: the runner ended, so a call that was never sent is free at once."""
+    """The cell with its next state, not saved. ``stopped``: the runner ended, so the cell of a call that was never sent is free
+    at once."""
     leased, answer = each.leased, each.answer
     if answer.end in {CallOutcome.ANSWERED, CallOutcome.CACHED}:
         return _end(leased, Cell.State.DONE)
@@ -141,8 +145,8 @@ def choose_cell_end(each: CompletedCall, *, stopped: bool) -> Cell:
 
 
 def _when_after_time_out(each: CompletedCall) -> datetime.datetime | None:
-    """When to ask again after a time-out: other cells first, so that a server that hangs is recognised by them before this cell
-    is given up. Other lost calls are asked again at once."""
+    """When to ask again after a time-out: other cells are asked first, so that they show whether the server hangs before this
+    cell is given up. Other lost calls are asked again at once."""
     if each.answer.error_class is not ErrorClass.TIMEOUT or each.sent_at is None:
         return None
     return each.done_at + min(each.done_at - each.sent_at, MAX_DELAY_AFTER_TIME_OUT)
@@ -173,7 +177,7 @@ def _end(
 
 
 def _when(each: CompletedCall, tries: int) -> datetime.datetime:
-    """When to try again: when the provider says, or after exponential backoff with full jitter, from half a second."""
+    """When to try again: when the provider says, or after an exponential backoff with full jitter that starts at half a second."""
     if each.answer.retry_after is not None:
         seconds = min(each.answer.retry_after, MAX_RETRY_AFTER)
     else:

@@ -1,9 +1,9 @@
-"""Which runner works on a queue, for how long, what a dead runner left, which queues of a provider's batch service are due, and
-which workers are alive.
+"""Leases: which runner works on a queue and for how long, what a dead runner left behind, which queues of a provider's batch
+service are due, and which workers are alive.
 
-Claims are in ``claims``, ends in ``results``, the batch's own state in ``batch_state``. Each function is one
-transaction. The ledger's rows are the workers' audit trail; only changes of a batch's state are audit events as well.
-A worker updates a row of its own every few seconds, which also says what keeps it from working.
+Claims are in ``claims``, ends in ``results``, the batch's own state in ``batch_state``. Each function is one transaction. The
+ledger's rows are the workers' audit trail; only changes of a batch's state are audit events as well. Every few seconds a worker
+updates its own row, which also says what prevents it from working.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ QUEUE_DEAD_AFTER = datetime.timedelta(seconds=30)
 
 
 class Orders(NamedTuple):
-    """What people want a running queue to do. ``is_mine`` is ``False`` when another runner holds the queue by now."""
+    """What people want a running queue to do. ``is_mine`` is ``False`` if another runner has the queue by now."""
 
     control: str
     concurrency: int
@@ -53,7 +53,7 @@ class Orders(NamedTuple):
 
 
 def acquire_queue(queue_id: int, runner: str) -> WorkQueue | None:
-    """The queue with its batch and arms, held by ``runner``; ``None`` when another runner holds it or it must not run."""
+    """Take the queue for ``runner``, and return it with batch and arms; ``None`` if another runner has it or it must not run."""
     # A subquery, not a join: PostgreSQL then checks the queue's own row again after waiting for another update.
     to_run = Batch.objects.filter(state__in=SENDING_STATES, control__in=SENDING_CONTROLS)
     free = WorkQueue.objects.filter(pk=queue_id, runner="", batch__in=to_run)
@@ -70,7 +70,7 @@ def release_queue(queue: WorkQueue, runner: str) -> None:
 
 
 def poll(queue: WorkQueue, runner: str) -> Orders:
-    """What people want the queue to do now: one small query."""
+    """What people want the queue to do now. One small query."""
     columns = ("runner", "batch__control", "batch__concurrency", "batch__state")
     holder, control, concurrency, state = WorkQueue.objects.values_list(*columns).get(pk=queue.pk)
     return Orders(control, concurrency, state, is_mine=holder == runner)
@@ -78,7 +78,7 @@ def poll(queue: WorkQueue, runner: str) -> Orders:
 
 @transaction.atomic
 def beat(queue: WorkQueue, runner: str) -> str:
-    """Extend the queue's leases; the batch's control, or ``cancel`` when another runner holds the queue by now."""
+    """Extend the queue's leases. Returns the batch's control, or ``cancel`` if another runner has the queue by now."""
     now = read_now()
     if not WorkQueue.objects.filter(pk=queue.pk, runner=runner).update(heartbeat_at=now):
         return Batch.Control.CANCEL
@@ -107,10 +107,10 @@ def note_limit(
 
 
 def read_held_limit(queue: WorkQueue) -> tuple[int | None, set[str]]:
-    """The last limit of the queue, or else of the latest queue of the same account and model, and the causes of all its
-    changes. ``None`` where there was none before.
+    """The last limit of the queue, or else of the latest queue of the same account and model, and the causes of all its changes.
+    ``None`` if there was no such queue.
 
-    Another kind of batch may ask for far longer answers, so that only the causes carry over from it.
+    From another kind of batch only the causes are used, because its answers may be much longer.
     """
     own = queue
     if queue.limit is None:
@@ -149,7 +149,7 @@ def make_leased_cell(attempt: Attempt) -> LeasedCell:
 
 
 def find_expired_queues() -> list[WorkQueue]:
-    """Queues whose runner has been silent for too long."""
+    """The queues whose runner has been silent for too long."""
     return list(
         WorkQueue.objects.exclude(runner="").filter(
             Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=read_now() - QUEUE_DEAD_AFTER)
@@ -164,7 +164,7 @@ ENDING = (Batch.Control.CANCEL, Batch.Control.ABORT)
 
 
 def find_due_queues(batch: Batch | None = None) -> list[int]:
-    """Queues (of one batch, or of all) with cells to submit or a job to check, and no runner."""
+    """The queues (of one batch, or of all) that have cells to submit or a job to check, and have no runner."""
     queues = WorkQueue.objects.filter(runner="", batch__route=Batch.Route.JOBS)
     if batch is not None:
         queues = queues.filter(batch=batch)
@@ -178,9 +178,9 @@ def find_due_queues(batch: Batch | None = None) -> list[int]:
 def is_due(job: ProviderJob, now: datetime.datetime) -> bool:
     """Whether an open job has to be checked. Reads job.queue.batch.
 
-    A submitted job is checked half a minute after it was created, then each time its age has doubled, at the latest after
-    ten minutes. One that is not submitted yet continues unless people want nothing sent; when the batch is ended it is
-    withdrawn. One that people want ended is checked a last time soon.
+    A submitted job is checked half a minute after it was created, then each time its age has doubled, but at least every ten
+    minutes. A job that is not submitted yet continues unless people want nothing to be sent; if the batch is ended, the job is
+    withdrawn. A job that people want to end is soon checked one last time.
     """
     batch = job.queue.batch
     if not job.submitted_at:
@@ -199,9 +199,9 @@ def is_sending(batch: Batch) -> bool:
 def has_cells_to_submit(queue: WorkQueue, now: datetime.datetime, *, begins: bool = True) -> bool:
     """Whether the queue's planned cells can become a job. Reads queue.batch.
 
-    All of them together: a job takes hours, while cells that wait for their next attempt take seconds. And one job after
-    the other: while one waits to be submitted, there is no next. Conversations go one question at a time: with jobs still at the
-    provider nothing more ``begins``, because each answer of theirs plans a further cell.
+    They are submitted all together, because a job takes hours, while waiting for the next attempt of a cell takes seconds. Jobs
+    are made one after the other: while one waits to be submitted, no other is made. Conversations advance one question at a time:
+    while jobs are at the provider no new conversations begin (``begins``), because each answer plans a further cell.
     """
     if not is_sending(queue.batch):
         return False
@@ -242,7 +242,7 @@ def name_worker() -> str:
 
 
 def read_workers() -> list[WorkerSign]:
-    """Every worker with a sign of life within a day, the latest first, with whether it is ``alive``. Two queries."""
+    """Every worker that has given a sign of life within a day, the latest first, and whether it is ``alive``. Two queries."""
     now = read_now()
     signs = list(WorkerSign.objects.order_by("-seen_at", "name"))
     for sign in signs:
@@ -251,12 +251,12 @@ def read_workers() -> list[WorkerSign]:
 
 
 def is_worker_alive() -> bool:
-    """Whether any worker gave a sign of life within the last twenty seconds."""
+    """Whether any worker has given a sign of life within the last twenty seconds."""
     return WorkerSign.objects.filter(seen_at__gt=read_now() - SILENT_AFTER).exists()
 
 
 def find_problem_here() -> str:
-    """Why this machine's workers take no work: the latest problem of one that is alive, else that there is none."""
+    """Why this machine's workers take no work: the latest problem of a living worker, or the fact that there is none."""
     own = [each for each in read_workers() if each.alive and each.name.startswith(f"{name_host()}:")]
     if not own:
         return "No worker on this machine has reported within the last twenty seconds."
@@ -277,15 +277,15 @@ def write_sign(*, started_at: datetime.datetime, queues: int, problem: str) -> N
 
 
 def delete_sign() -> None:
-    """Delete this process's sign of life: the worker has ended, and must not look alive any longer."""
+    """Delete this process's sign of life: the worker has ended and must no longer seem to be alive."""
     WorkerSign.objects.filter(name=name_worker()).delete()
 
 
 def forget_old_signs() -> None:
-    """Delete the signs of workers that were silent for a day."""
+    """Delete the signs of life of workers that have been silent for a day."""
     WorkerSign.objects.filter(seen_at__lt=read_now() - FORGOTTEN_AFTER).delete()
 
 
 def find_problem() -> str:
-    """Why this process must make no calls at present, or an empty text. A paid answer must find room on the disk."""
+    """Why this process must make no calls at present, or an empty text. There must be room on the disk for a paid answer."""
     return DISK_FULL if find_disk_shortage(settings.DATA) else ""

@@ -32,8 +32,8 @@ logger = logging.getLogger(__name__)
 
 
 def make_request(arm: Arm, said: Said) -> ChatRequest:
-    """The request for a user message under the arm's instructions, or for a conversation. Reads arm.variant.account and
-    arm.capabilities, and arm.batch where the arm's answers are held to a schema."""
+    """The request for a user message with the arm's instructions, or for a conversation. Reads arm.variant.account and
+    arm.capabilities, and arm.batch if the arm's answers must follow a schema."""
     conversation = complete_conversation(said, arm)
     variant, row = arm.variant, arm.capabilities
     known = {name: getattr(row, name) for name in TRAITS} if row else {}
@@ -54,18 +54,18 @@ def make_request(arm: Arm, said: Said) -> ChatRequest:
 
 
 def keep_history(request: ChatRequest, arm: Arm) -> list[Message] | None:
-    """What an attempt keeps of its request as ``history``."""
+    """The part of a request that its attempt keeps as ``history``."""
     return keep_messages(Conversation(request.system, request.history, request.user), arm.system_prompt)
 
 
 def rewrite_request(attempt: Attempt, arm: Arm) -> ChatRequest:
-    """The request of an attempt, written again from what it keeps; with an id of its own."""
+    """The request of an attempt, rebuilt from what the attempt keeps, with a new id."""
     return make_request(arm, revive_conversation(attempt.history, attempt.prompt, arm.system_prompt))
 
 
 def complete_conversation(said: Said, arm: Arm, before: Sequence[Exchange] | None = None) -> Conversation:
-    """What a kind gave, as a conversation. ``before``, where given, is what was said before the cell: it is always sent,
-    whatever the kind gave as history."""
+    """The messages of a kind as a conversation. ``before``, if given, is what was said before the cell: it is always sent, whatever
+    history the kind returned."""
     given = Conversation(arm.system_prompt, (), said) if isinstance(said, str) else said
     return given if before is None else given._replace(history=before)
 
@@ -73,8 +73,8 @@ def complete_conversation(said: Said, arm: Arm, before: Sequence[Exchange] | Non
 def write_requests(
     batch: Batch, arms: Mapping[int, Arm], cells: Sequence[Cell]
 ) -> tuple[dict[int, ChatRequest], dict[int, str]]:
-    """The requests by cell, and by cell the name of the error where the kind's own code failed. A cell in neither is one
-    whose input is gone."""
+    """The requests by cell, and the names of errors by cell if the kind's own code failed. For a cell in neither, the input is
+    gone."""
     kind = get_kind(batch.kind)
     exchanges = read_exchanges(cells) if batch.has_conversations else {}
     requests: dict[int, ChatRequest] = {}
@@ -93,7 +93,7 @@ def write_requests(
 def _write_said(
     kind: BatchKind, arm: Arm, cells: Sequence[Cell], exchanges: Mapping[int, Sequence[Exchange]]
 ) -> tuple[Mapping[int, Said], dict[int, str]]:
-    """What the kind says in each cell, and the names of its errors, both by cell."""
+    """The kind's messages for each cell, and the names of its errors, both by cell."""
     by_key = {cell.pk: cell for cell in cells}
 
     def write(keys: Sequence[int]) -> Mapping[int, Said]:
@@ -104,15 +104,15 @@ def _write_said(
 
 
 def write_messages(kind: BatchKind, arm: Arm, input_ids: Sequence[int]) -> tuple[Mapping[int, Said], dict[int, str]]:
-    """The kind's user messages by input, and by input the name of the error that its own code ended with."""
+    """The kind's user messages by input, and by input the name of the error in which the kind's code ended."""
     return _write_each(lambda keys: kind.write_prompts(arm, keys), arm, "input", input_ids)
 
 
 def _write_each(
     write: Callable[[Sequence[int]], Mapping[int, Said]], arm: Arm, what: str, keys: Sequence[int]
 ) -> tuple[Mapping[int, Said], dict[int, str]]:
-    """What was written by key, and by key the name of the error. One that cannot be written must not stop the others, nor the
-    engine. A key in neither is gone."""
+    """The messages by key, and the names of errors by key. A message that cannot be written must not stop the others or the
+    engine. For a key in neither, the input is gone."""
     said, failure = _try(write, keys)
     if failure is None:
         return said, {}
@@ -142,7 +142,8 @@ def _try(
 
 
 def _log_broken(arm: Arm, what: str, tried: int, broken: Mapping[int, Exception]) -> None:
-    """Log what failed and where; keys are those of ``what``. The error's message stays out of the log: it may quote a text."""
+    """Log what failed and where; ``what`` names the things that the keys belong to. The error's message is not logged, because it
+    may quote a text."""
     key, failure = next(iter(broken.items()))
     frames = traceback.extract_tb(failure.__traceback__)
     last = [frame for frame in frames if "site-packages" not in frame.filename][-1]
@@ -162,7 +163,7 @@ def _log_broken(arm: Arm, what: str, tried: int, broken: Mapping[int, Exception]
 
 
 def hash_request(request: ChatRequest, account: ProviderAccount) -> str:
-    """SHA-256 of everything that shapes the answer: account, address, texts and settings (not the request's own id)."""
+    """SHA-256 of everything that shapes the answer: account, address, texts and settings, but not the request's id."""
     content: list[object] = [
         [account.pk, account.provider, account.base_url],
         request.model,
@@ -191,7 +192,7 @@ def compute_highest_price(request: ChatRequest, arm: Arm) -> int:
 
 
 def count_most_tokens(request: ChatRequest) -> tuple[int, int]:
-    """The most tokens that the request can send and get back. What parameters add (a schema, a tool) is sent too."""
+    """The most tokens that the request can send and receive. Whatever parameters add (a schema, a tool) is sent too."""
     parameters = json.dumps(dict(request.parameters), ensure_ascii=False) if request.parameters else ""
     if request.answer_schema is not None:
         parameters += write_json(request.answer_schema)
@@ -203,7 +204,7 @@ def count_most_tokens(request: ChatRequest) -> tuple[int, int]:
 
 
 def write_json(schema: Mapping[str, object]) -> str:
-    """A schema as it is counted."""
+    """The text of a schema that is counted."""
     return json.dumps(schema, ensure_ascii=False)
 
 

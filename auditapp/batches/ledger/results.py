@@ -1,4 +1,4 @@
-"""Store the ends of calls, whichever route they took: attempt, result, cell and money in one transaction.
+"""Store the ends of calls of every route: attempt, result, cell and money in one transaction.
 
 A batch pauses when every call of a queue is refused: its address or its model's name is probably wrong, or its model's context is
 too small for the requests."""
@@ -33,7 +33,7 @@ ENDS_OF_BATCH = (Batch.Control.CANCEL, Batch.Control.ABORT)
 
 
 def hand_back(batch_id: int, leased: Sequence[LeasedCell]) -> None:
-    """Return calls that were written and never sent: their cells are free again, at no cost."""
+    """Return calls that were written but never sent: their cells are free again, at no cost."""
     unsent = ChatAnswer(CallOutcome.UNSENT, NextStep.RETRY, error="the runner stopped before it was sent")
     now = read_now()
     store_completed(batch_id, [CompletedCall(each, unsent, now) for each in leased], stopped=True)
@@ -43,9 +43,9 @@ def hand_back(batch_id: int, leased: Sequence[LeasedCell]) -> None:
 def store_completed(batch_id: int, group: Sequence[CompletedCall], *, stopped: bool = False) -> None:
     """Complete attempts, store one result per cell, update the cells and settle the money in one transaction.
 
-    Attempts that have ended already are skipped, so repeating the call changes nothing. A runner that lost its lease may
-    call it: a paid answer still counts when its cell has none yet. ``stopped`` marks calls that were returned unsent and
-    may be claimed again at once.
+    Attempts that have already ended are skipped, so repeating this changes nothing. A runner that has lost its lease may call it:
+    a paid answer still counts if its cell has no answer yet. ``stopped`` marks calls that were returned unsent and may be claimed
+    again at once.
     """
     batch = Batch.objects.select_for_update().get(pk=batch_id)
     group = _leave_out_ended(group)
@@ -80,13 +80,13 @@ def store_completed(batch_id: int, group: Sequence[CompletedCall], *, stopped: b
 
 
 def _is_sign_of_life(each: CompletedCall) -> bool:
-    """Whether a server answered the call or refused it, so that it is there."""
+    """Whether a server answered or refused the call, which shows that the server is reachable."""
     is_sent = each.answer.end not in {CallOutcome.UNSENT, CallOutcome.CACHED}
     return is_sent and each.answer.next_step is not NextStep.RETRY
 
 
 def _complete(each: CompletedCall, counting: CompletedCall | None) -> Attempt:
-    """The attempt as completed. A second answer to a cell was paid for too, and is counted as surplus."""
+    """The completed attempt. A second answer to a cell was also paid for, and is counted as surplus."""
     completed = complete_attempt(each)
     if each.answer.end is CallOutcome.ANSWERED and each is not counting:
         completed.end = Attempt.End.SURPLUS
@@ -139,14 +139,14 @@ def _is_result(each: CompletedCall, final: Mapping[int, CompletedCall]) -> bool:
 
 
 def _number_answers(batch: Batch, answered: Sequence[Cell]) -> None:
-    """Number the answers of a batch that is locked."""
+    """Number the answers of a batch, which is locked."""
     if answered:
         for number, cell in enumerate(answered, start=statements.read_last_answer_number(batch.pk) + 1):
             cell.answer_number = number
 
 
 def _has_no_room(each: Answered) -> bool:
-    """Whether the output limit was used up before the answer began: by thinking, as a rule."""
+    """Whether the output limit was used up before the answer began, usually by thinking."""
     return each.answer is not None and not each.answer.strip() and each.finish_reason in CUT_OFF_REASONS
 
 
@@ -188,8 +188,8 @@ WITHOUT_END = (End.OPEN, End.UNSENT, End.CACHED)
 def find_refusal(batch: Batch, group: Sequence[CompletedCall]) -> str:
     """Why a live batch must pause after ``group`` was stored, or an empty text.
 
-    It must if a queue has no answer and its first calls were refused: as many as may be in flight, or all if there are
-    fewer. A paused batch is checked as a whole, because another queue's last answer must not end it as done.
+    It must pause if a queue has no answer and its first calls were refused: as many calls as may be in flight, or all if there
+    are fewer. A paused batch is checked as a whole, because the last answer of another queue must not end it as done.
     """
     if batch.route != Batch.Route.LIVE:
         return ""
@@ -227,7 +227,7 @@ def _judge_queue(batch: Batch, name: str, arms: Sequence[int]) -> str:
 
 
 def _count_in_flight(batch: Batch, name: str) -> int:
-    """How many calls may be in flight: quick refusals may return before the first of as many slow answers."""
+    """How many calls may be in flight, because as many quick refusals may arrive before the first slow answer."""
     held = WorkQueue.objects.filter(batch=batch, name=name).values_list("limit", flat=True).first()
     return max(REFUSED_IN_A_ROW, held or batch.concurrency // 3)
 

@@ -46,7 +46,7 @@ ATTEMPT_END = (
 )
 CELL_END = ("state", "outcome", "not_before", "tries", "unknown_ends", "answer_number", "pk", "fence", "state")
 PLANNED = ("arm_id", "input_id", "repeat", "fence", "tries", "unknown_ends", "answer_number", "after_id")
-"""What is read of a cell that may be claimed."""
+"""The columns that are read from a cell that may be claimed."""
 
 END_ATTEMPT = (
     f'UPDATE {ATTEMPT} SET sent_at = COALESCE(%s, sent_at), first_byte_at = %s, done_at = %s, "end" = %s, http_status = %s, '  # noqa: S608
@@ -69,25 +69,25 @@ INSERT_RESULT = f"INSERT INTO {RESULT} (cell_id, attempt_id, answer, reasoning, 
 
 
 def end_attempts(attempts: Sequence[Attempt]) -> None:
-    """Complete attempts that are open or whose end was thought lost; a completed attempt is never changed."""
+    """Complete attempts that are open or whose end was considered lost. A completed attempt is never changed."""
     with connection.cursor() as cursor:
         cursor.executemany(END_ATTEMPT, list(map(attrgetter(*ATTEMPT_END), attempts)))
 
 
 def end_cells(cells: Sequence[Cell]) -> None:
-    """Give leased cells their next state. An ended cell keeps its own; after a lost lease only an answer counts.
+    """Give leased cells their next state. An ended cell keeps its state; after a lost lease only an answer counts.
 
-    ``fence`` is that of the claim which ends. ``answer_number`` is set where the cell has its answer now.
+    ``fence`` is that of the claim that ends. ``answer_number`` is set if the cell now has its answer.
     """
     with connection.cursor() as cursor:
         cursor.executemany(END_CELL, list(map(attrgetter(*CELL_END), cells)))
 
 
 def find_claimable(batch: Batch, arm_ids: Sequence[int], count: int, now: datetime.datetime) -> list[Cell]:
-    """Up to ``count`` cells of the arms that may be asked now, locked where the database locks rows.
+    """Up to ``count`` cells of the arms that may be asked now, locked if the database locks rows.
 
-    One arm after the other, each by its index and in the order of planning: earlier cells come before new ones, and calls
-    with the same instructions follow each other, which providers' own caches reward.
+    Arms are read one after the other, each by its index and in the order of planning: earlier cells come before new ones, and
+    calls with the same instructions follow each other, which makes use of providers' caches.
     """
     due = Q(not_before__isnull=True) | Q(not_before__lte=now)
     found: list[Cell] = []
@@ -100,9 +100,10 @@ def find_claimable(batch: Batch, arm_ids: Sequence[int], count: int, now: dateti
 
 
 def find_probe(batch: Batch, arm_ids: Sequence[int]) -> list[Cell]:
-    """The cell to ask a server with that does not answer, locked: one not asked yet, else the one asked longest ago.
+    """The locked cell with which to probe a server that does not answer: a cell that has not been asked yet, or else the one
+    asked longest ago.
 
-    What fails every time must not keep the server from being recognised by another cell's answer.
+    A cell that fails every time must not prevent another cell's answer from showing that the server is back.
     """
     cells = claimable_cells(batch, arm_ids).select_for_update(skip_locked=True, of=("self",))
     return list(cells.order_by(F("not_before").asc(nulls_first=True), "id").only(*PLANNED)[:1])
@@ -148,8 +149,8 @@ def insert_results(rows: Sequence[tuple[int, int, str, str]], stored_at: datetim
 
 
 def read_last_answer_number(batch_id: int) -> int:
-    """The number of the batch's latest answer, 0 where it has none. The next one may be given only while the batch is locked:
-    then numbers appear in their order, whichever worker stores them."""
+    """The number of the batch's latest answer, 0 if it has none. The next number may be assigned only while the batch is locked,
+    so that numbers appear in order, whichever worker stores the answers."""
     numbered = Cell.objects.filter(batch=batch_id, answer_number__isnull=False)
     return numbered.order_by("-answer_number").values_list("answer_number", flat=True).first() or 0
 
@@ -166,13 +167,13 @@ def claimable_cells(batch: Batch, arm_ids: Sequence[int]) -> QuerySet[Cell]:
 
 
 def queue_arm_ids(batch: Batch, queue: WorkQueue) -> list[int]:
-    """The arms whose calls go through ``queue``."""
+    """The arms whose calls are made by ``queue``."""
     return [arm.pk for arm in batch.arms.select_related("variant") if arm.variant.queue_name == queue.name]
 
 
 def read_seconds_until_due(batch: Batch, queue: WorkQueue) -> float | None:
-    """Seconds until the queue's earliest planned cell may be tried and its ban is over (0 for now); ``None`` when there is
-    none to be tried. A server that does not answer is probed with any of them."""
+    """Seconds until the queue's earliest planned cell may be tried and the queue's ban is over (0 for now); ``None`` if there is
+    no cell to try. A server that does not answer is probed with any of the cells."""
     cells = claimable_cells(batch, queue_arm_ids(batch, queue))
     now = read_now()
     ban = 0.0 if queue.slow_until is None else max(0.0, (queue.slow_until - now).total_seconds())
@@ -185,8 +186,7 @@ def read_seconds_until_due(batch: Batch, queue: WorkQueue) -> float | None:
 
 
 def find_answered(hashes: Collection[str], repeats: Collection[int]) -> dict[tuple[str, int], Result]:
-    """The oldest stored answer to each request and repeat number, with its attempt: always one that a provider gave, never
-    a copy."""
+    """The oldest stored answer to each request and repeat number, with its attempt: always a provider's answer, never a copy."""
     results = Result.objects.select_related("attempt", "cell").filter(
         attempt__request_hash__in=hashes, attempt__end=Attempt.End.ANSWERED, cell__repeat__in=repeats
     )
@@ -198,9 +198,9 @@ def find_answered(hashes: Collection[str], repeats: Collection[int]) -> dict[tup
 
 
 def find_queues_to_notify(batch: Batch | None = None, *, talks: bool | None = None) -> list[int]:
-    """Queues of batches that work or wait for their server (or of one batch) that have something to do now, and no runner.
+    """The queues that have something to do now and no runner, of batches that work or wait for their server, or of one batch.
 
-    ``talks``: only those of batches that stay open, or only those of the others.
+    ``talks``: only queues of batches that stay open, or only those of other batches.
     """
     queues = WorkQueue.objects.filter(
         # Of the many talks that wait for their next question none is looked at.
@@ -251,9 +251,10 @@ def insert_cells(
     repeats: Sequence[int],
     after: Mapping[int, int] | None = None,
 ) -> None:
-    """Plan the grid of a batch, or a part of it, in one statement: 60,000 single inserts would keep a person waiting.
+    """Plan the grid of a batch, or a part of it, in one statement, because 60,000 single inserts would keep a person waiting.
+    ``after`` says which input continues which other input.
 
-    ``after`` says which of the inputs continues which other. Those wait, each for the cell of the same arm and repeat.
+    Cells of such inputs wait for the cell of the same arm and repeat.
     """
     if after:
         _insert_linked(batch_id, list(product(arm_ids, repeats, input_ids)), after)
@@ -265,8 +266,8 @@ def insert_cells(
 
 
 def _insert_linked(batch_id: int, grid: Sequence[tuple[int, int, int]], after: Mapping[int, int]) -> None:
-    """Plan cells (arm, repeat, input), each with its previous call from the start, so their keys are taken first: a later update
-    would write every row and its entries in the indexes once more."""
+    """Plan cells (arm, repeat, input), each with its previous call. Their keys are reserved first, because a later update would
+    write every row and its index entries a second time."""
     with connection.cursor() as cursor:
         keys = dict(zip(grid, _take_keys(cursor, len(grid)), strict=True))
         rows = []
@@ -281,7 +282,8 @@ def _insert_linked(batch_id: int, grid: Sequence[tuple[int, int, int]], after: M
 
 
 def _take_keys(cursor: CursorWrapper, count: int) -> Sequence[int]:
-    """Keys for this number of new cells, growing. SQLite lets nobody else write in the transaction, so the next ones are free."""
+    """Ascending keys for this number of new cells. On SQLite nobody else can write during the transaction, so the next keys are
+    free."""
     if connection.vendor == "postgresql":
         cursor.execute(NEW_KEYS, [CELL, count])
         return [key for (key,) in cursor.fetchall()]

@@ -1,10 +1,10 @@
-"""The invariants of the ledger: what must hold in any database after any fault.
+"""The invariants of the ledger, which must hold in any database after any fault.
 
-I1 every cell of an ended batch has ended in one state · I2 one result per cell, of its own answer · I3 money and calls in
-the ledger agree with what was charged · I4 no call was repeated whose answer was known · I5 no cap was exceeded · I6
-acknowledged work is stored · I7 the audit trail is intact · I8 nothing is stuck · I9 each call of a conversation sent what was said
-before it. I6 cannot be read from a database: it needs the list of what was acknowledged to browsers (``tests/browser``).
-I9 in full: a call of a conversation is sent when what was said before it is stored, and sends exactly that.
+I1 every cell of an ended batch has ended in one state · I2 one result per cell, of its own answer · I3 money and calls in the
+ledger agree with what was charged · I4 no call was repeated whose answer was known · I5 no cap was exceeded · I6 acknowledged
+work is stored · I7 the audit trail is intact · I8 nothing is stuck · I9 each call of a conversation sent what was said before it.
+I6 cannot be read from a database: it needs the list of what was acknowledged to browsers (``tests/browser``). I9 in full: a call of
+a conversation is sent only after the conversation before it is stored, and sends exactly that conversation.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ Break = tuple[str, int | None, str]
 
 
 def verify_batches(billed: int | None = None, account: str = "", *, with_trail: bool = True) -> list[Break]:
-    """Every break of I1 to I5 and I7 to I9. ``billed`` is the number of calls that providers charged for, where it is known;
-    with ``account`` only those of the account of this name. Without ``with_trail`` I7 is left out."""
+    """Every violation of I1 to I5 and I7 to I9. ``billed`` is the number of calls that providers charged for, if known; with
+    ``account``, only those of the account with this name. Without ``with_trail``, I7 is not checked."""
     return [
         *_check_ends(),
         *_check_results(),
@@ -88,7 +88,7 @@ def _check_results() -> Iterator[Break]:
 
 
 def _check_money() -> Iterator[Break]:
-    """An attempt that is open, or whose cost is not known though its price is, keeps its reservation."""
+    """An attempt keeps its reservation if it is open, or if its cost is not known although its price is."""
     priced = Q(arm__price_in__isnull=False, arm__price_out__isnull=False)
     keeps = Q(end=End.OPEN) | (priced & Q(cost_nano__isnull=True))
     sums = {
@@ -108,7 +108,7 @@ def _check_money() -> Iterator[Break]:
 
 
 def _find_billable(account: str) -> QuerySet[Attempt]:
-    """The calls a provider can have charged for: none of the fake one, and no answer that was imported from a file."""
+    """The calls that a provider can have charged for: no calls of the fake provider, and no answers imported from a file."""
     calls = Attempt.objects.order_by().exclude(arm__variant__account__provider__in=UNPAID_PROVIDERS)
     calls = calls.exclude(runner__startswith=FROM_FILE)
     return calls.filter(arm__variant__account__name=account) if account else calls
@@ -132,8 +132,8 @@ def _check_billed(billed: int, account: str) -> Iterator[Break]:
 
 
 def _check_repeats() -> Iterator[Break]:
-    """Apart from the answer of a cell, only an attempt whose end was unknown at first may have been answered too. Failed cells
-    that a person asked again have lost the count of those."""
+    """Besides the answer of a cell, only an attempt whose end was at first unknown may have been answered. In failed cells that a
+    person asked again, such attempts are no longer counted."""
     retried = {target.rpartition(":")[2] for target in _events("batch.retried").values_list("target", flat=True)}
     cells = Cell.objects.annotate(answers=Count("attempts", filter=Q(attempts__end__in=[End.ANSWERED, End.SURPLUS])))
     repeated = cells.order_by().filter(answers__gt=1 + F("unknown_ends"))
@@ -165,7 +165,8 @@ def _events(action: str) -> QuerySet[AuditEvent]:
 
 
 def _check_claims() -> Iterator[Break]:
-    """A leased cell has one open call, that of its latest claim; other cells have none, nor have provider jobs that ended."""
+    """A leased cell has one open call, that of its latest claim. Other cells have none, and neither do provider jobs that have
+    ended."""
     cells, calls = Cell.objects.order_by(), Attempt.objects.order_by().filter(end=End.OPEN)
     mine = calls.filter(cell=OuterRef("pk"), fence=OuterRef("fence"))
     yield from list_breaks("I8", cells.filter(~Exists(mine), state=State.LEASED), "in progress without a call")
@@ -184,7 +185,7 @@ def _check_idle_batches() -> Iterator[Break]:
 
 
 def _check_progress() -> Iterator[Break]:
-    """With a worker that had time to repair it, no lease and no queue is long overdue; and every arm has a queue."""
+    """If a worker has had time for repairs, no lease and no queue is long overdue; and every arm has a queue."""
     queues = {(queue.batch_id, queue.name) for queue in WorkQueue.objects.all()}
     working = Batch.objects.filter(state__in=WORKING_STATES).exclude(route=Batch.Route.FILE)
     for batch in working.order_by("pk").prefetch_related("arms__variant"):
@@ -209,7 +210,7 @@ def _check_progress() -> Iterator[Break]:
 
 
 def list_breaks(invariant: str, rows: QuerySet[Any], what: str, *, of_cell: str = "") -> Iterator[Break]:
-    """One break per batch that has such rows, with the numbers of the first cells. One statement."""
+    """One violation for each batch that has such rows, with the numbers of the first cells. One statement."""
     found: dict[int, list[int]] = {}
     for batch, cell in rows.values_list(f"{of_cell}batch", f"{of_cell}pk"):
         found.setdefault(batch, []).append(cell)
@@ -223,7 +224,7 @@ def list_breaks(invariant: str, rows: QuerySet[Any], what: str, *, of_cell: str 
 
 
 def list_numbers(numbers: Sequence[int]) -> str:
-    """The first few, to keep the sentence short."""
+    """The first few numbers, to keep the sentence short."""
     more = ", …" if len(numbers) > MAX_NUMBERS else ""
     return ", ".join(map(str, numbers[:MAX_NUMBERS])) + more
 
@@ -232,7 +233,7 @@ READ_AT_ONCE = 500
 
 
 def check_conversations() -> Iterator[Break]:
-    """Every break of I9. A cell without a previous is in none of these queries."""
+    """Every violation of I9. These queries find only cells with a previous call."""
     linked = Cell.objects.order_by().filter(after__isnull=False)
     elsewhere = linked.filter(~Q(after__batch=F("batch")) | ~Q(after__arm=F("arm")))
     yield from list_breaks("I9", elsewhere, "the cell they continue is of another batch or model")
@@ -255,7 +256,7 @@ def check_conversations() -> Iterator[Break]:
 
 
 def _find_other_histories(calls: QuerySet[Attempt]) -> list[int]:
-    """The attempts whose history is not what the ledger says was said before. They are read a part at a time."""
+    """The attempts whose history differs from what was said before according to the ledger. They are read in parts."""
     lean = calls.filter(cell__after__result__isnull=False).select_related("cell").defer("raw", "prompt")
     found: list[int] = []
     for part in _in_parts(lean):

@@ -1,1 +1,1 @@
-"""What pages, commands and the API read about batches."""
+"""The information about batches that pages, commands and the API show."""

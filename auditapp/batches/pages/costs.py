@@ -1,5 +1,5 @@
-"""What a launch would send and the most that it can cost, before anything is written or sent; and what a batch cost and what the
-rest will cost, by arm and day, at which prices. The costs of calls in conversations are averaged by depth.
+"""What a launch would send and the most that it can cost, before anything is written or sent. And what a batch has cost and what
+the rest will cost, by arm and day, and at which prices. The costs of calls in conversations are averaged by depth.
 """
 
 from __future__ import annotations
@@ -56,13 +56,14 @@ ROOM_FOR_THINKING = 8_192
 
 
 def review_launch(plan: LaunchPlan, options: LaunchOptions) -> dict[str, Any]:
-    """The launch in numbers, for the page that asks whether to go on. What ``launch_batch`` would refuse is refused here.
+    """The launch in numbers, for the page on which a person confirms it. Whatever ``launch_batch`` would refuse is refused here
+    too.
 
-    Money is in nanodollars, at the highest price of each call; a sum is ``None`` where one of its parts is not known.
-    ``tokens_in`` and ``tokens_out`` of an arm are the most that its calls can send and get. ``likely_nano`` is what the calls
-    will probably cost, where the plan says how long an answer usually is: with so many tokens in each, and a token for
-    ``LIKELY_BYTES_PER_TOKEN`` bytes of text. ``prompts`` has one arm for each of the different instructions; ``has_fake`` says
-    whether this program would invent some of the answers. Raises ``Refused``.
+    Money is in nanodollars, at the highest price of each call; a sum is ``None`` if one of its parts is not known. ``tokens_in``
+    and ``tokens_out`` of an arm are the most tokens that its calls can send and receive. ``likely_nano`` is what the calls will
+    probably cost, if the plan says how long an answer usually is. It assumes that number of tokens in each answer, and one token
+    for ``LIKELY_BYTES_PER_TOKEN`` bytes of text. ``prompts`` has one arm for each of the different instructions; ``has_fake``
+    says whether this program would invent some of the answers. Raises ``Refused``.
     """
     check_launch(plan.arms, plan.input_ids, options, after=plan.after, stays_open=plan.stays_open)
     variants = list({arm.variant.pk: arm.variant for arm in plan.arms}.values())
@@ -115,7 +116,7 @@ def review_launch(plan: LaunchPlan, options: LaunchOptions) -> dict[str, Any]:
 
 
 def write_warnings(review: Mapping[str, Any]) -> list[str]:
-    """What a person should consider first, in the sentences of the review's page."""
+    """What a person should consider before the launch, in the sentences of the review page."""
     sentences = [_render("batches/_launch_warning.html", warning) for warning in review["warnings"]]
     template = review["note_template"]
     return sentences + [_render(template, note) if template else str(note) for note in review["notes"]]
@@ -170,7 +171,7 @@ def _review_arm(
 
 
 def _sum_dearest(costs: Counter[int], calls: int) -> int:
-    """The most that ``calls`` of the calls can cost together."""
+    """The most that this number of the calls can cost together."""
     total = 0
     for cost in sorted(costs, reverse=True):
         taken = min(costs[cost], calls)
@@ -212,8 +213,8 @@ def _list_warnings(
 def list_limit_warnings(
     variants: Sequence[ModelVariant], capabilities: Mapping[int, Capabilities]
 ) -> list[dict[str, object]]:
-    """Warnings about the longest answer, in the form of ``_list_warnings``: where none is set, and where one may cut off a
-    model that thinks. Reads variant.account."""
+    """Warnings about the longest answer, in the form of ``_list_warnings``: for models without a limit, and for models that think
+    and may be cut off by their limit. Reads variant.account."""
     asked = [variant for variant in variants if not variant.is_fake]
     bounds = [
         (variant.label, find_max_output(variant, capabilities.get(variant.pk)))
@@ -247,7 +248,7 @@ def _may_cut_off(variant: ModelVariant, row: Capabilities | None) -> bool:
 def _list_size_warnings(
     max_cells: int, pilot: int, options: LaunchOptions, highest_nano: int | None
 ) -> list[dict[str, object]]:
-    """What the sizes of pilot and cap come to. ``max_cells``: of the largest arm."""
+    """Warnings about the sizes of the pilot and the cap. ``max_cells``: the cells of the largest arm."""
     warnings: list[dict[str, object]] = []
     if 0 < max_cells <= pilot:
         warnings.append({"code": "pilot_is_everything", "pilot": pilot, "cells": max_cells})
@@ -263,24 +264,24 @@ LIKELY_BYTES_PER_TOKEN = 4
 
 
 class CallSize(NamedTuple):
-    """What a call sends in addition to its arm's instructions: ``length`` bytes of texts that are known, and
-    ``answers`` earlier answers, which are not."""
+    """What a call sends in addition to its arm's instructions: ``length`` bytes of known texts, and ``answers``, a number of
+    earlier answers that are not known yet."""
 
     length: int
     answers: int = 0
 
     def count_most_tokens(self, answer: int) -> int:
-        """The most tokens that it can have, from the most that one answer can have."""
+        """The most tokens that it can have, given the most that one answer can have."""
         return self.length + self.answers * (answer + 2 * TOKENS_PER_MESSAGE)
 
     def count_likely_tokens(self, beside: int, answer: int) -> int:
-        """The tokens that it probably sends with ``beside`` bytes of instructions, from the usual length of an answer."""
+        """The tokens that it probably sends, including ``beside`` bytes of instructions, given the usual length of an answer."""
         known = beside + self.length + self.answers * 2 * TOKENS_PER_MESSAGE
         return math.ceil(known / LIKELY_BYTES_PER_TOKEN) + self.answers * answer
 
 
 class _Part(NamedTuple):
-    """The bytes of one call: what is said, and what goes with it each time (a schema, other instructions)."""
+    """The bytes of one call: its messages, and whatever is sent with each call (a schema, other instructions)."""
 
     said: int
     beside: int
@@ -289,7 +290,7 @@ class _Part(NamedTuple):
 def measure_calls(plan: LaunchPlan) -> list[Counter[CallSize]]:
     """For each arm, how many calls of one repeat have which size. Arms that share messages share the count.
 
-    A call that continues others sends their messages and answers too.
+    A call that continues others also sends their messages and answers.
     """
     kind = get_kind(plan.kind)
     measured: dict[tuple[object, ...], Counter[CallSize]] = {}
@@ -316,8 +317,8 @@ def measure_calls(plan: LaunchPlan) -> list[Counter[CallSize]]:
 def measure_said(
     arm: Arm, said: Mapping[int, Said], inputs: Sequence[int], after: Mapping[int, int]
 ) -> dict[int, CallSize]:
-    """The size of each call, by input, where ``after`` says which input continues which. Where one cannot be asked, nor can those
-    behind it."""
+    """The size of each call, by input; ``after`` says which input continues which. If an input cannot be asked, neither can those
+    that continue it."""
     parts = {input_id: _measure(arm, each) for input_id, each in said.items()}
     if not after:
         return {input_id: CallSize(part.said + part.beside) for input_id, part in parts.items()}
@@ -338,7 +339,7 @@ def _name_messages(planned: PlannedArm) -> tuple[object, ...]:
 
 
 def _measure(arm: Arm, said: Said) -> _Part:
-    """The bytes of a call's messages, and of the schema that its answer is held to: both are paid for."""
+    """The bytes of a call's messages and of the schema that its answer must follow. Both are paid for."""
     given = Conversation(arm.system_prompt, (), said) if isinstance(said, str) else said
     schema = write_answer_schema(arm, given.user)
     messages = [given.user, *(part for exchange in given.history for part in exchange)]
@@ -359,13 +360,13 @@ PAID_ENDS = (Attempt.End.ANSWERED, Attempt.End.SURPLUS, Attempt.End.FAILED)
 
 
 def list_after(arm: Arm) -> dict[int, int]:
-    """Which of the arm's inputs continues which other."""
+    """Which of the arm's inputs continues which other input."""
     linked = Cell.objects.filter(arm=arm, after__isnull=False).order_by("pk")
     return dict(linked.values_list("input_id", "after__input_id"))
 
 
 def list_before(inputs: Sequence[int], after: Mapping[int, int]) -> list[int]:
-    """What is asked before these inputs, each after what it continues itself."""
+    """The inputs that are asked before these, each listed after the input that it continues."""
     found: dict[int, None] = {}
     for each in inputs:
         conversation = []
@@ -399,14 +400,14 @@ def read_own_by_depth(arm: Arm) -> tuple[int, float | None, float | None]:
 
 
 class _Depths:
-    """How many inputs are asked before each."""
+    """How many inputs are asked before each input."""
 
     def __init__(self, after: Mapping[int, int]) -> None:
         self.after = after
         self.known: dict[int, int] = {}
 
     def find(self, input_id: int) -> int:
-        """The depth of an input, 0 for one that continues none."""
+        """The depth of an input; 0 if it continues no other."""
         conversation = [input_id]
         while conversation[-1] in self.after and conversation[-1] not in self.known:
             conversation.append(self.after[conversation[-1]])
@@ -420,9 +421,9 @@ class _Depths:
 def read_spend(batch: Batch) -> list[dict[str, Any]]:
     """What the calls of each arm cost, by the day (UTC) on which they were begun; one query besides the arms.
 
-    ``nano`` is what is known to be spent, in nanodollars; ``None`` where the arm has no price. ``unpriced_calls`` ended
-    without giving their tokens. ``unknown_calls`` were sent and their end was lost: they may have cost ``unknown_nano`` at
-    most, ``None`` as above.
+    ``nano`` is what is known to be spent, in nanodollars; ``None`` where the arm has no price. ``unpriced_calls`` ended without
+    reporting their tokens. ``unknown_calls`` were sent, but it is not known how they ended: they cost at most ``unknown_nano``,
+    which can be ``None`` for the same reason.
     """
     arms = {arm.pk: arm for arm in _list_arms(batch)}
     unknown = Q(end=Attempt.End.UNKNOWN)
@@ -472,8 +473,8 @@ def list_prices(batch: Batch) -> list[dict[str, Any]]:
 
 
 def read_cache_saving(batch: Batch) -> tuple[int, int | None]:
-    """How many answers were taken from earlier calls, and what asking again would have cost, by the tokens of those calls at
-    this batch's prices; ``None`` where that is not known."""
+    """How many answers were reused from earlier calls, and what asking again would have cost, according to the tokens of those
+    calls and this batch's prices; ``None`` if that is not known."""
     arms = {arm.pk: arm for arm in _list_arms(batch)}
     copies = Attempt.objects.filter(arm__in=list(arms), end=Attempt.End.CACHED)
     rows = copies.values_list("arm_id").annotate(
@@ -524,8 +525,8 @@ SPEND = ReportTable(
 
 
 def estimate_batch(batch: Batch) -> dict[str, Any]:
-    """What the batch will have cost at its end, estimated from its own calls. Where an arm has fewer than two, from earlier
-    batches of the study with the same model and instructions, and from the most that each call can cost."""
+    """What the batch will have cost when it ends, estimated from its own calls. For an arm with fewer than two calls, the
+    estimate uses earlier batches of the study with the same model and instructions, and the most that each call can cost."""
     arms = _list_arms(batch)
     left = dict(
         Cell.objects.filter(batch=batch)
@@ -546,8 +547,8 @@ def estimate_batch(batch: Batch) -> dict[str, Any]:
 
 
 def warn_of_cap(found: Mapping[str, Any], cap_nano: int | None) -> str:
-    """What is to be known before a batch goes on under this cap, by its estimate: whether it may stop before its end. Empty where
-    it will not, and where there is no cap or no estimate."""
+    """What a person should know before a batch goes on with this cap: whether, according to the estimate, it may stop before its
+    end. Empty if it will not, or if there is no cap or no estimate."""
     low, mid, high = (found[name] for name in ("low", "mid", "high"))
     most = mid if high is None else high
     if cap_nano is None or most is None or cap_nano >= most:
@@ -559,7 +560,7 @@ def warn_of_cap(found: Mapping[str, Any], cap_nano: int | None) -> str:
     ends = "may pause before it ends" if cap_nano >= least else "will probably pause before it ends"
     return (
         f"The cap of {write_dollars(to_dollars(cap_nano))} is below the estimate of {amount} for the whole batch, so the batch "
-        f"{ends}, with some arms further along than others. Raise the cap if you want every cell answered."
+        f"{ends}, with some arms further along than others. Raise the cap if you want all cells to be answered."
     )
 
 
@@ -581,8 +582,8 @@ def _read_figures(batch: Batch, arm: Arm, left: int, own: tuple[int, float | Non
 
 
 def _read_highest(batch: Batch, arm: Arm) -> int:
-    """The most that the arm's remaining calls can cost. Of more than two thousand texts, as many are read, evenly spaced, to
-    represent all."""
+    """The most that the arm's remaining calls can cost. If there are more than two thousand texts, a sample of two thousand,
+    evenly spaced, represents all of them."""
     cells = Cell.objects.filter(arm=arm).exclude(state__in=FINISHED)
     ids = list(cells.order_by("pk").values_list("input_id", flat=True))
     count = min(len(ids), MAX_PROMPTS_READ)

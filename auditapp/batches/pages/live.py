@@ -1,8 +1,8 @@
-"""The pages of a batch: its attempts, with what was sent and what was answered, and the live page in parts, with which of them
-changed since a browser last saw them.
+"""The pages of a batch: its attempts, with requests and answers, and the live page, whose parts are sent again only if they
+changed since the browser last got them.
 
 Each part is rendered separately. Their hashes together are the page's entity tag: a browser that sends it back gets only the
-changed parts, or 304 where nothing changed.
+changed parts, or 304 if nothing changed.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def find_newest(arms: Sequence[Arm]) -> int | None:
 
 
 def is_counted(chosen: Mapping[str, object]) -> bool:
-    """Whether an index covers the selection."""
+    """Whether the selection is covered by an index."""
     return not chosen.get("problem") and not chosen.get("status")
 
 
@@ -106,11 +106,11 @@ def read_attempt_page(
     counts: bool = True,
     begin: int | None = None,
 ) -> dict[str, object]:
-    """The page of attempts below the key ``before`` or above ``after``; the newest ones when neither is given.
+    """The page of attempts below the key ``before`` or above ``after``; the newest ones if neither is given.
 
-    ``begin`` is the key of the newest, where it is known: then the database walks down the keys instead of sorting all rows.
-    ``older`` and ``newer`` are the keys of the next pages. ``counted`` stops at ``COUNTED_TO``; it is ``None`` where counting
-    would read every row.
+    ``begin`` is the key of the newest attempt, if known: then the database follows the keys downwards instead of sorting all
+    rows. ``older`` and ``newer`` are the keys of the neighbouring pages. ``counted`` stops at ``COUNTED_TO``; it is ``None`` if
+    counting would read every row.
     """
     # Prompts and answers are long, and the list does not show them.
     lean = found.select_related("arm__variant__account").defer(
@@ -137,7 +137,7 @@ def read_attempt_page(
 
 
 def find_commonest_failure(arms: Sequence[Arm]) -> dict[str, object]:
-    """What went wrong most often in the attempts of these arms; an empty class where nothing did."""
+    """What went wrong most often in the attempts of these arms; an empty class if nothing did."""
     failed = Attempt.objects.filter(arm__in=[arm.pk for arm in arms]).exclude(error_class="")
     rows = failed.values("error_class", "http_status").annotate(tries=Count("*"))
     row = rows.order_by("-tries", "error_class", "http_status").first()
@@ -150,7 +150,7 @@ def find_arms(batch: Batch) -> list[Arm]:
 
 
 def rebuild_request(attempt: Attempt) -> dict[str, object]:
-    """The body of an attempt's request, written again from the ledger, and whether its hash is the one noted before it was sent.
+    """The body of an attempt's request, rebuilt from the ledger, and whether its hash is the one recorded before it was sent.
 
     Without a body, ``sentence`` says why. Reads attempt.arm with its capabilities, its variant and the account.
     """
@@ -170,9 +170,9 @@ def read_answers(
 ) -> Iterator[dict[str, object]]:
     """The answers with a number above ``after``, at most ``limit`` of them, as far as they may be seen, ready for JSON.
 
-    Numbers are given while the batch is locked, so none below the last one of a line can appear later. Each part is a
-    query of its own by key: memory does not grow, nothing stays open while a reader is slow, and what was stored meanwhile
-    comes too.
+    Numbers are assigned while the batch is locked, so no answer with a lower number can appear later. Each part is a separate
+    query by key: memory does not grow, no query stays open while a reader is slow, and answers stored in the meantime are
+    included.
     """
     arms = {arm.pk: _describe_arm(arm) for arm in batch.arms.select_related("variant")}
     cells = Cell.objects.filter(batch=batch)
@@ -229,8 +229,8 @@ POLL_SECONDS = 2
 def describe_batch(
     batch: Batch, arms: Sequence[Arm], *, visibility: Visibility, afresh: bool = False
 ) -> dict[str, object]:
-    """What the parts of the page show, in the same number of queries whatever the size of the batch. ``afresh`` counts again,
-    for somebody who has just changed something. Nothing that ``visibility`` hides is in it."""
+    """What the parts of the page show, in the same number of queries whatever the size of the batch. ``afresh`` counts again, for
+    a person who has just changed something. The result contains nothing that ``visibility`` hides."""
     described = _describe_whole(batch, arms, afresh=afresh) | {"is_open": visibility.is_whole, "visibility": visibility}
     return described if visibility.is_whole else _close(described, batch, arms)
 
@@ -312,7 +312,7 @@ def _read_state(batch: Batch, progress: Progress, arms: Sequence[Arm]) -> dict[s
 
 
 def list_control_facts(context: Mapping[str, object]) -> list[object]:
-    """What the controls depend on: they are replaced only when it changes."""
+    """What the controls depend on; they are replaced only when this changes."""
     batch: Batch = context["batch"]  # type: ignore[assignment]
     failed = context["failed"] if context["offers_retry"] else 0
     progress: Progress = context["progress"]  # type: ignore[assignment]
@@ -322,7 +322,8 @@ def list_control_facts(context: Mapping[str, object]) -> list[object]:
 
 
 def sum_up_workers(workers: Sequence[WorkerSign]) -> dict[str, object]:
-    """Whether a worker is alive, when one last gave a sign of life (``None``: never), and what keeps the living from working.
+    """Whether a worker is alive, when a worker last gave a sign of life (``None``: never), and what prevents living workers from
+    working.
 
     ``workers`` are sorted by their last sign of life.
     """
@@ -356,7 +357,7 @@ def find_unpriced_batches(batches: Sequence[Batch]) -> set[int]:
 def _list_by_arm(
     progress: Progress, arms: Sequence[Arm], shares: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, object]]:
-    """The outcomes of each arm, in the order of the whole batch's."""
+    """The outcomes of each arm, in the order of the outcomes of the whole batch."""
     rows: list[dict[str, object]] = []
     for arm in arms:
         part = progress.by_arm.get(arm.pk)
@@ -367,7 +368,7 @@ def _list_by_arm(
 
 
 def list_shares(progress: Progress) -> list[dict[str, Any]]:
-    """The outcomes with their counts, shares and places on the bar. By name, so that none moves while they are watched."""
+    """The outcomes with their counts, shares and places on the bar. Sorted by name, so that none moves while a person watches."""
     shares: list[dict[str, Any]] = []
     start = 0
     for name, count in sorted(progress.outcomes.items()):
@@ -424,7 +425,7 @@ def read_money(batch: Batch, progress: Progress, arms: Iterable[Arm]) -> dict[st
 
 
 def render_parts(request: HttpRequest, context: Mapping[str, object]) -> dict[str, SafeString]:
-    """The parts that a browser polls, by name."""
+    """The parts of the page that a browser polls, by name."""
     named = {name: name for name in PARTS} if context["is_open"] else CLOSED_PARTS
     return {
         name: render_to_string(f"batches/_{named[name]}.html", dict(context), request)
@@ -435,7 +436,8 @@ def render_parts(request: HttpRequest, context: Mapping[str, object]) -> dict[st
 
 
 def hash_parts(parts: Mapping[str, str], *, controls: Iterable[object]) -> dict[str, str]:
-    """A short hash of each part. For the controls, of what they depend on: a rendered form is different each time."""
+    """A short hash of each part. For the controls, it is the hash of what they depend on, because a rendered form is different
+    each time."""
     hashes = {name: _shorten(text) for name, text in parts.items()}
     return hashes | {CONTROLS: _shorten("|".join(str(each) for each in controls))}
 
@@ -450,7 +452,7 @@ def write_tag(hashes: Mapping[str, str]) -> str:
 
 
 def find_changed(hashes: Mapping[str, str], tag: str) -> list[str]:
-    """The parts that differ from those of ``tag``; all but the controls for an unknown tag."""
+    """The parts that differ from those of ``tag``; for an unknown tag, all but the controls."""
     known = tag.removeprefix("W/").strip('"').split("-")
     if len(known) != len(PARTS) + 1:
         return list(PARTS)

@@ -1,7 +1,7 @@
-"""The progress of batches, counted from the ledger: there is no counter that could drift from it. And its tables as files.
+"""The progress of batches, counted from the ledger, because a separate counter could drift from it. And its tables as files.
 
 A claim writes one attempt and raises its cell's ``fence`` by one in the same transaction, so a cell's fence is the number of its
-attempts. Counting them there spares a live page from reading the attempts, whose rows are wide and many.
+attempts. So a live page can count attempts without reading their rows, which are large and numerous.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ class ArmProgress(NamedTuple):
 class Progress(NamedTuple):
     """The progress of a batch. Money in nanodollars; rates per second; ``None`` is not known.
 
-    ``finished`` cells are done, failed or cancelled; ``begun`` ones were asked at least once; ``held`` ones wait for a person.
-    ``unknown_calls`` may have been paid for as well: their end is unknown, or their answer came too late. ``calls`` were
+    ``finished`` cells are done, failed or cancelled; ``begun`` cells were asked at least once; ``held`` cells wait for a person.
+    ``unknown_calls`` may have been paid for in addition: their end is unknown, or their answer came too late. ``calls`` were
     sent; ``cached`` answers came from an earlier call and cost nothing. ``eta_basis`` says what ``throughput`` and
     ``eta_seconds`` are based on; during a pilot they are about the end of the pilot.
     """
@@ -112,7 +112,8 @@ _watched: dict[tuple[object, ...], tuple[float, Progress]] = {}
 
 
 def watch_progress(batch: Batch, *, afresh: bool = False) -> Progress:
-    """As ``read_progress``, at most a second old unless ``afresh``: for pages that many people look at. Never for a decision."""
+    """Like ``read_progress``, but at most a second old unless ``afresh``. For pages that many people look at, never for a
+    decision."""
     now = time.monotonic()
     key = (batch.pk, batch.created_at, batch.state, batch.control, batch.spent_nano)
     known = _watched.get(key)
@@ -172,7 +173,7 @@ def _count_ends(arms: Mapping[int, set[int]]) -> dict[int, Counter[str]]:
 
 
 def _find_last_answers(arms: Mapping[int, set[int]]) -> dict[int, datetime.datetime]:
-    """When each batch got its last answer: one look at the end of an index for each arm."""
+    """When each batch got its last answer, read from the end of an index for each arm."""
 
     def find_newest(end: str) -> Subquery:
         newest = Attempt.objects.filter(arm=OuterRef("pk"), end=end).order_by("-done_at")
@@ -189,7 +190,7 @@ def _find_last_answers(arms: Mapping[int, set[int]]) -> dict[int, datetime.datet
 
 
 def _sum_lost(arms: Mapping[int, set[int]], ends: Mapping[int, Counter[str]]) -> dict[int, int]:
-    """The most that calls may have cost in addition to those that count: an unknown end its reservation."""
+    """The most that calls may have cost in addition to those that count: for a call with an unknown end, its reservation."""
     lossy = [pk for pk, own in arms.items() if _count(ends, own, PAID_BESIDE)]
     if not lossy:
         return {}
@@ -208,10 +209,10 @@ def _count(ends: Mapping[int, Counter[str]], arm_ids: Iterable[int], wanted: Ite
 def _read_rates(
     batches: Sequence[Batch], arms: Mapping[int, set[int]], last: Mapping[int, datetime.datetime]
 ) -> dict[int, tuple[int, float, str]]:
-    """For each batch with answers: how many in how many seconds, and which seconds those were.
+    """For each batch with answers: how many answers came in how many seconds, and in which period.
 
-    They end now for a batch at work, at its last answer for any other. Where there were too few answers in half a minute, ten
-    minutes are counted.
+    The period ends now for a working batch, and at the last answer for any other. If there were too few answers in half a minute,
+    ten minutes are counted.
     """
     answered = [batch for batch in batches if batch.pk in last]
     if not answered:
@@ -313,7 +314,7 @@ def _count_outcomes(cells: Iterable[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def _estimate_time(batch: Batch, left: int, rate: tuple[int, float, str] | None) -> tuple[float | None, str]:
-    """Seconds until the cells left have ended, and what that rests on."""
+    """Seconds until the remaining cells will have ended, and what this estimate is based on."""
     if not left:
         return estimate_time(0, answers=0, seconds=0, window="")
     if batch.state not in WORKING_STATES:
@@ -329,10 +330,10 @@ def _estimate_time(batch: Batch, left: int, rate: tuple[int, float, str] | None)
 
 
 def close_progress(progress: Progress) -> Progress:
-    """What those may see who may not look into the calls: no outcomes, arms, calls or speed.
+    """What people may see who may not see the calls: no outcomes, arms, calls or speed.
 
-    What a call cost, how long it took and how it ended can reveal what a model answered; so can a sum over few calls, or one
-    that grows while somebody watches.
+    What a call cost, how long it took and how it ended can reveal what a model answered. So can a sum over few calls, or a sum
+    that grows while a person watches.
     """
     return progress._replace(
         outcomes={},
@@ -354,13 +355,13 @@ def count_percent(progress: Progress) -> int:
 
 
 def is_sum_shown(batch: Batch, progress: Progress) -> bool:
-    """Whether those who may run batches see what all calls cost together, though the calls are closed to them."""
+    """Whether people who may run batches see the total cost of all calls although the calls are hidden from them."""
     return batch.state not in WORKING_STATES and progress.ended >= ENOUGH_CALLS
 
 
 def read_silence(batch: Batch) -> dict[str, Any] | None:
-    """Since when a server of the batch has not answered (``since``), and when it is asked next (``next_try``); ``None`` where
-    all answer."""
+    """Since when a server of the batch has not answered (``since``), and when it is tried again (``next_try``); ``None`` if all
+    servers answer."""
     if batch.state not in WORKING_STATES and not batch.awaits_server:
         return None
     silent = [queue for queue in batch.queues.all() if queue.silent_since is not None]
@@ -384,8 +385,8 @@ def send_batch_table(
     by: User,
     caption: str = "",
 ) -> HttpResponse:
-    """The file of a table, named for its ``report``, its batch and the table. ``action`` is the audit event that says that it left
-    the site. Raises ``Http404`` for a format that there is not."""
+    """The file of a table, named for its ``report``, its batch and the table. ``action`` is the audit event that records the
+    export. Raises ``Http404`` for an unknown format."""
     return send_report_table(
         table,
         source,
@@ -410,9 +411,9 @@ OF_CALLS = (
 
 
 def summarise_batch(batch: Batch, progress: Progress, *, is_whole: bool) -> dict[str, object]:
-    """State, counts, money in US dollars (``None``: not known), answers per second and seconds left, which nobody can tell while
-    a server does not answer. A query for the arms and one or two for the queues, unless they are loaded. Unless
-    ``is_whole``, what reveals something about calls is ``None``."""
+    """State, counts, money in US dollars (``None``: not known), answers per second and seconds left, which are unknown while a
+    server does not answer. A query for the arms and one or two for the queues, unless they are loaded. Unless ``is_whole``, what
+    reveals something about calls is ``None``."""
     arms = list(batch.arms.all())
     percent = count_percent(progress)
     silence = read_silence(batch)
@@ -462,8 +463,8 @@ def summarise_batch(batch: Batch, progress: Progress, *, is_whole: bool) -> dict
 
 
 def list_gone_jobs(batch: Batch) -> list[dict[str, object]]:
-    """The jobs of a batch that its provider does not know any more, since when, and whether a person may have them ended or
-    already wants that. One query where calls go over a provider's batch service."""
+    """The jobs of a batch that its provider no longer recognizes, since when, and whether a person may end them or has already
+    asked for that. One query if calls go through a provider's batch service."""
     if batch.route != Batch.Route.JOBS:
         return []
     gone = ProviderJob.objects.filter(queue__batch=batch, gone_since__isnull=False, state=ProviderJob.State.SUBMITTED)
@@ -484,7 +485,7 @@ def _in_dollars(nano: int | None) -> float | None:
 
 
 def describe_grants(grants: Iterable[Grant], by: trail.Actor) -> list[dict[str, object]]:
-    """Each grant with what is left of it for ``by``; ``None`` where it has no limits or was revoked."""
+    """Each grant with what is left of it for ``by``; ``None`` if it has no limits or was revoked."""
     return [{"grant": grant, "left": _find_shown(grant, by)} for grant in grants]
 
 

@@ -1,6 +1,6 @@
-"""A line of a file of answers: OpenAI's batch output, Anthropic's batch results, or our own plain form.
+"""A line of a file of answers: OpenAI's batch output, Anthropic's batch results, or our own simple form.
 
-A message about a line that cannot be parsed names its parts and never quotes an answer.
+A message about a line that cannot be parsed names the parts of the line and never quotes an answer.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ EXPECTED_CELL = "a custom_id such as cell-12, or a cell such as 12"
 
 
 class FileAnswer(NamedTuple):
-    """A line that could be parsed."""
+    """A parsed line."""
 
     line: int
     cell_id: int
@@ -31,12 +31,12 @@ class FileAnswer(NamedTuple):
 
 
 def refuse_line(line: int, found: str, expected: str) -> str:
-    """A sentence on a line that cannot be used: what it contains, and what was expected."""
+    """A sentence about a line that cannot be used: what was found, and what was expected."""
     return f"Line {line}: found {found}, expected {expected}."
 
 
 def read_answer_lines(file: BinaryIO) -> Iterator[FileAnswer | str]:
-    """Every line of the file that is not blank, one at a time: its answer, or a sentence on why it cannot be used."""
+    """For every line of the file that is not blank, one at a time: its answer, or a sentence that says why it cannot be used."""
     number = 0
     while raw := file.readline(MAX_LINE + 1):
         number += 1
@@ -100,7 +100,7 @@ def _read_plain(number: int, data: Mapping[str, object]) -> FileAnswer | str:
 
 
 def read_cell_id(data: Mapping[str, object]) -> int | None:
-    """The cell a line is for: ``custom_id`` "cell-12", or ``cell`` 12 or "12"."""
+    """The cell to which a line belongs: ``custom_id`` "cell-12", or ``cell`` 12 or "12"."""
     from auditapp.llm.providers.jobs_base import read_call_name
 
     name = data.get("custom_id", data.get("cell"))
@@ -120,7 +120,7 @@ def is_count(value: object) -> bool:
 
 
 def read_count(value: object) -> int | None:
-    """A number of tokens; unknown stays ``None``."""
+    """A number of tokens; ``None`` if unknown."""
     return value if isinstance(value, int) and is_count(value) else None
 
 

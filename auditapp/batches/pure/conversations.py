@@ -1,4 +1,5 @@
-"""Calls that continue others: the order in which they are planned, what is sent of what was said, and how an attempt keeps it."""
+"""Calls that continue others: the order in which they are planned, which earlier messages are sent, and how an attempt stores
+them."""
 
 from __future__ import annotations
 
@@ -21,10 +22,10 @@ class OutOfOrder(ValueError):
 
 
 def list_conversations(inputs: Sequence[int], after: Mapping[int, int]) -> list[list[int]]:
-    """The inputs of an arm in conversations, each in the order in which it is asked; an input that continues none and that none
-    continues is a conversation of one.
+    """The inputs of an arm in conversations, each in the order in which it is asked.
 
-    ``after`` names the input that another continues. Several may continue the same one. Raises ``OutOfOrder``.
+    An input that neither continues another nor is continued is a conversation of one. ``after`` names the input that another one
+    continues. Several may continue the same one. Raises ``OutOfOrder``.
     """
     if not after:
         return [[each] for each in inputs]
@@ -44,7 +45,7 @@ def list_conversations(inputs: Sequence[int], after: Mapping[int, int]) -> list[
 
 
 def list_depths(conversation: Sequence[int], after: Mapping[int, int]) -> dict[int, Sequence[int]]:
-    """What is asked before each input of a conversation, oldest first."""
+    """The inputs that are asked before each input of a conversation, oldest first."""
     before: dict[int, Sequence[int]] = {}
     for each in conversation:
         previous = after.get(each)
@@ -53,12 +54,12 @@ def list_depths(conversation: Sequence[int], after: Mapping[int, int]) -> dict[i
 
 
 def count_drawn(conversations: int, cells: int, calls: int) -> int:
-    """How many whole conversations make a pilot of at least ``calls`` calls, by the mean length of a conversation."""
+    """How many whole conversations make a pilot of at least ``calls`` calls, given the mean length of a conversation."""
     return math.ceil(calls * conversations / cells) if cells else 0
 
 
 def cut_by_length(conversations: Sequence[Sequence[int]], at_most: int) -> list[list[Sequence[int]]]:
-    """The conversations in groups of about ``at_most`` inputs, none of them cut."""
+    """The conversations in groups of about ``at_most`` inputs. No conversation is divided."""
     groups: dict[int, list[Sequence[int]]] = defaultdict(list)
     place = 0
     for conversation in conversations:
@@ -68,7 +69,7 @@ def cut_by_length(conversations: Sequence[Sequence[int]], at_most: int) -> list[
 
 
 class Conversation(NamedTuple):
-    """One call's messages: the instructions, what was said before, and the user message that is to be answered."""
+    """One call's messages: the instructions, the earlier messages, and the user message to be answered."""
 
     system: str
     history: Sequence[Exchange]
@@ -76,15 +77,15 @@ class Conversation(NamedTuple):
 
 
 def read_words(answer: str) -> str:
-    """The words of a stored answer that later calls send back: all of it, byte for byte, but for reasoning that a server left
+    """The words of a stored answer that later calls send back: all of it, byte for byte, except for reasoning that a server left
     in the text between marks."""
     pieces = split_thinking(answer)
     return "".join(words for is_thought, words in pieces if not is_thought)
 
 
 def keep_messages(conversation: Conversation, instructions: str) -> list[Message] | None:
-    """The messages before the user's, in order, as an attempt keeps them; ``None`` where they are the arm's ``instructions``
-    alone."""
+    """The messages before the user message, in order, as an attempt stores them; ``None`` if they are only the arm's
+    ``instructions``."""
     if not conversation.history and conversation.system == instructions:
         return None
     system: list[Message] = [{"role": SYSTEM, "content": conversation.system}] if conversation.system else []
@@ -97,7 +98,7 @@ def keep_messages(conversation: Conversation, instructions: str) -> list[Message
 
 
 def revive_conversation(messages: Sequence[Message] | None, prompt: str, instructions: str) -> Conversation:
-    """The conversation of an attempt from its ``history`` and its ``prompt``; the opposite of ``keep_messages``."""
+    """The conversation of an attempt, rebuilt from its ``history`` and its ``prompt``; the inverse of ``keep_messages``."""
     if messages is None:
         return Conversation(instructions, (), prompt)
     has_system = bool(messages) and messages[0]["role"] == SYSTEM

@@ -1,14 +1,14 @@
-"""What the calls that are left will cost, and how long they will take: arithmetic only.
+"""What the remaining calls will cost, and how long they will take. Arithmetic only.
 
 The calls of a pilot are a random sample of an arm's calls. From n of them with mean m and standard deviation s, the sum of r
 further calls is predicted as r·m ± t·s·sqrt(r + r²/n), t being the quantile of Student's distribution with n-1 degrees of
-freedom: r times the prediction interval for the mean of r future observations (Meeker, Hahn and Escobar, Statistical
-Intervals, 2nd ed., 2017, chapter 4). Over several arms the variances add, and the degrees of freedom are those of Satterthwaite
-(Biometrics Bulletin 2, 1946, 110-114). The formula assumes costs near enough to normal for their sum to be so; thirty calls
-of bounded length are, a handful with one very long answer among them are not.
+freedom: r times the prediction interval for the mean of r future observations (Meeker, Hahn and Escobar, Statistical Intervals,
+2nd ed., 2017, chapter 4). Over several arms the variances add, and the degrees of freedom are those of Satterthwaite (Biometrics
+Bulletin 2, 1946, 110-114). The formula assumes that the sum of the costs is close to normally distributed. That holds for thirty
+calls of bounded length, but not for a few calls with one very long answer among them.
 
-Every amount is in nanodollars. What is not known is ``None``, never 0. An interval needs two calls; with none or one, the most
-that the calls can cost is used as its upper end. Where all calls cost the same, the interval is a point.
+Every amount is in nanodollars. Unknown values are ``None``, never 0. An interval needs two calls; with one or none, the most that
+the calls can cost is used as its upper end. If all calls cost the same, the interval is a point.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MANY = 1000
 
 
 class Basis(StrEnum):
-    """What an arm's estimate is based on."""
+    """The basis of an arm's estimate."""
 
     ENDED = "ended"
     MEASURED = "measured"
@@ -43,9 +43,9 @@ class Basis(StrEnum):
 IN_WORDS = {
     Basis.ENDED: "nothing is left to ask",
     Basis.MEASURED: "calls of this batch, with a 95 % prediction interval",
-    Basis.ONE_CALL: "a single call of this batch, which gives no interval; the upper end is the most that the batch can cost",
-    Basis.EARLIER: "earlier batches with this model and these instructions, which is a guess; the upper end is the most that "
-    "the batch can cost",
+    Basis.ONE_CALL: "a single call of this batch, so there is no interval; the upper end is the most that the batch can cost",
+    Basis.EARLIER: "earlier batches with this model and these instructions, so this is a guess; the upper end is the most "
+    "that the batch can cost",
     Basis.BOUND: "no call yet; only the most that the batch can cost is known",
     Basis.UNPRICED: "the price of the model is not known",
 }
@@ -53,9 +53,9 @@ IN_WORDS = {
 
 @dataclass(frozen=True)
 class ArmFigures:
-    """What is known about an arm. ``n`` calls cost ``mean`` with the sample standard deviation ``deviation``; ``highest`` is the
-    most that the remaining calls can cost together; ``is_earlier``: the calls belong to earlier batches. ``is_open_ended``: nothing
-    limits the length of an answer, so ``highest`` rests on an assumption.
+    """What is known about an arm. ``n`` calls cost ``mean`` on average, with the sample standard deviation ``deviation``.
+    ``highest`` is the most that the remaining calls can cost together. ``is_earlier``: the calls belong to earlier batches.
+    ``is_open_ended``: the length of an answer is not limited, so ``highest`` is based on an assumption.
     """
 
     arm_id: int
@@ -71,15 +71,17 @@ class ArmFigures:
 
 
 def estimate(arms: Sequence[ArmFigures], *, spent: int = 0, lost: int = 0) -> dict[str, Any]:
-    """What a whole batch will have cost at its end, including what is ``spent`` already: ``low``, ``mid`` and ``high``, and
-    a ``sentence`` that says what they are based on, or why there are none; and the same of the calls left of each arm.
+    """What a whole batch will have cost when it ends, including the amount already ``spent``: ``low``, ``mid`` and ``high``, with
+    a ``sentence`` that says what they are based on or why there are none; and the same for the remaining calls of each arm.
 
     ``lost``: the most that ended calls of unknown cost can have cost, which ``high`` includes.
     """
     rows = [_estimate_arm(arm) for arm in arms]
     unpriced = sorted({row["label"] for row in rows if row["basis"] is Basis.UNPRICED})
     if unpriced:
-        sentence = f"No estimate: no price is known for {', '.join(unpriced)}. Record one, and launch with it."
+        sentence = (
+            f"No estimate: no price is known for {', '.join(unpriced)}. Record a price, and launch again with it."
+        )
         return {"arms": rows, "low": None, "mid": None, "high": None, "sentence": sentence}
     measured = [arm for arm, row in zip(arms, rows, strict=True) if row["basis"] is Basis.MEASURED]
     others = [row for row in rows if row["basis"] not in {Basis.MEASURED, Basis.ENDED}]
@@ -133,7 +135,7 @@ def _choose_basis(arm: ArmFigures) -> Basis:
 
 
 def _limit(amount: int, highest: Sequence[int | None]) -> int:
-    """The amount, but no more than all calls can cost, where that is known."""
+    """The amount, limited to the most that all calls can cost, if that is known."""
     known = [each for each in highest if each is not None]
     return min(amount, sum(known)) if known and len(known) == len(highest) else amount
 
@@ -152,8 +154,8 @@ def _find_margin(arms: Sequence[ArmFigures]) -> float:
 def find_t(freedom: float, confidence: float = CONFIDENCE) -> float:
     """The two-sided quantile of Student's distribution: |T| stays below it with probability ``confidence``.
 
-    With t = sqrt(f)·tan(u) the density becomes that of cos(u)^(f-1), which Simpson's rule takes exactly enough. Beyond a
-    thousand degrees of freedom the first term of the expansion about the normal quantile is right to six places.
+    With t = sqrt(f)·tan(u) the density becomes that of cos(u)^(f-1), which Simpson's rule takes exactly enough. Beyond a thousand
+    degrees of freedom, the first term of the expansion around the normal quantile is accurate to six decimal places.
     """
     if freedom > MANY:
         z = NormalDist().inv_cdf((1 + confidence) / 2)
@@ -179,9 +181,9 @@ def _word_basis(rows: Sequence[Mapping[str, Any]], lost: int) -> str:
     """One sentence for all arms, by the weakest basis among them."""
     bases = {row["basis"] for row in rows}
     if bases <= {Basis.ENDED} and lost:
-        return "Everything has been asked. Calls with an unknown cost may add to the sum spent."
+        return "All calls have been made. Calls with an unknown cost may add to the amount spent."
     if bases <= {Basis.ENDED}:
-        return "Everything has been asked. The sum spent is the final cost."
+        return "All calls have been made. The amount spent is the final cost."
     for basis in (Basis.BOUND, Basis.EARLIER, Basis.ONE_CALL):
         if basis in bases:
             weakest = [row for row in rows if row["basis"] is basis]
@@ -189,12 +191,12 @@ def _word_basis(rows: Sequence[Mapping[str, Any]], lost: int) -> str:
             return f"Based on {IN_WORDS[basis]}{which}."
     calls = sum(row["n"] for row in rows)
     if all(row["deviation"] == 0 for row in rows if row["basis"] is Basis.MEASURED):
-        return f"Based on {calls:,} calls of this batch, which all cost the same within their arm."
+        return f"Based on {calls:,} calls of this batch; within each arm, all cost the same."
     return f"Based on {calls:,} calls of this batch, with a 95 % prediction interval."
 
 
 def _word_assumption(rows: Sequence[Mapping[str, Any]]) -> str:
-    """A further sentence where a model has no longest answer, so that no call has a highest price; or nothing."""
+    """A further sentence if a model has no longest answer, so that its calls have no highest price; else nothing."""
     labels = sorted({row["label"] for row in rows if row["is_open_ended"] and row["basis"] is not Basis.ENDED})
     if not labels:
         return ""
@@ -202,7 +204,8 @@ def _word_assumption(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def estimate_time(left: int, *, answers: int, seconds: float, window: str) -> tuple[float | None, str]:
-    """Seconds for ``left`` cells at the rate of ``answers`` in ``seconds``, which ``window`` names; and what that rests on."""
+    """Seconds for ``left`` cells at the rate of ``answers`` in ``seconds`` (a period named by ``window``), and the basis of this
+    figure."""
     if left == 0:
         return 0.0, "nothing is left to ask"
     if answers == 0 or seconds <= 0:
@@ -223,7 +226,7 @@ def to_nano(dollars: Decimal) -> int:
 
 
 def to_dollars(nano: int | None) -> Decimal | None:
-    """Whole nanodollars as US dollars; unknown stays unknown."""
+    """Whole nanodollars as US dollars; ``None`` stays ``None``."""
     return None if nano is None else Decimal(nano) / NANO
 
 
@@ -237,13 +240,14 @@ def compute_cost(
 
 
 def count_most_input(prompt: str, *, earlier_messages: int = 0) -> int:
-    """The most tokens that a call can send: no tokenizer produces more tokens than there are bytes. 64 tokens allow for the
-    chat format, and 16 for each of the earlier messages of a conversation, whose texts are part of ``prompt``."""
+    """The most tokens that a call can send, because no tokenizer produces more tokens than there are bytes. 64 tokens are added
+    for the chat format, and 16 for each earlier message of a conversation, whose texts are part of ``prompt``."""
     return len(prompt.encode()) + 64 + 16 * earlier_messages
 
 
 def count_most_output(max_tokens: int, parameters: Mapping[str, object]) -> int:
-    """The most tokens that a call can return, when its parameters may raise the limit or ask for several answers."""
+    """The most tokens that a call can return, taking into account that its parameters may raise the limit or ask for several
+    answers."""
     limits = [max_tokens, *(_count(parameters.get(name), 0) for name in OUTPUT_LIMITS)]
     thinking = parameters.get("thinking")
     budget = _count(thinking.get("budget_tokens"), 0) if isinstance(thinking, Mapping) else 0
@@ -255,7 +259,7 @@ def _count(value: object, otherwise: int) -> int:
 
 
 def write_dollars(amount: Decimal | Literal[""] | None) -> str:
-    """US dollars with as many places as small amounts need; a dash where not known. Templates pass "" for a missing field."""
+    """US dollars with as many decimal places as small amounts need; a dash if not known. Templates pass "" for a missing field."""
     if amount is None or amount == "":
         return "–"
     if amount == 0:
@@ -269,7 +273,7 @@ def write_dollars(amount: Decimal | Literal[""] | None) -> str:
 
 
 class Share(NamedTuple):
-    """A part of what a batch has committed: on which day, by which person (her key; ``None`` for a command)."""
+    """A part of what a batch has committed: the day, and the person who committed it (her key; ``None`` for a command)."""
 
     day: datetime.date
     person: int | None
@@ -277,7 +281,7 @@ class Share(NamedTuple):
 
 
 def add_up(rows: Iterable[Share]) -> list[Share]:
-    """What is left after all returns: one share for each day and person, in the order in which they first committed."""
+    """What remains committed after all returns: one share for each day and person, in the order in which they first committed."""
     sums: dict[tuple[datetime.date, int | None], int] = {}
     for row in rows:
         sums[row.day, row.person] = sums.get((row.day, row.person), 0) + row.nano
@@ -285,8 +289,8 @@ def add_up(rows: Iterable[Share]) -> list[Share]:
 
 
 def settle(rows: Iterable[Share], spent: int) -> list[Share]:
-    """What a batch that has ended counts with: what it spent, filled into its shares from the first to the last. What goes
-    beyond all of them counts with the last."""
+    """How an ended batch counts: the amount that it spent is distributed over its shares from the first to the last. Any excess
+    counts with the last share."""
     standing = add_up(rows)
     settled: list[Share] = []
     for place, share in enumerate(standing):
@@ -303,7 +307,7 @@ def find_changes(
 ) -> list[Share]:
     """The rows to add so that a batch has committed ``target``. ``before`` are its rows, of which ``counted`` counts now.
 
-    More is committed by this person on this day; less is returned to the last shares first.
+    An increase is committed by this person on this day; a decrease is returned to the last shares first.
     """
     kept = settle(counted, min(target, sum(share.nano for share in counted)))
     wanted = [*kept, Share(day, person, target - sum(share.nano for share in kept))]
@@ -312,7 +316,7 @@ def find_changes(
 
 
 def sum_shares(shares: Iterable[Share], *, day: datetime.date, person: int | None) -> tuple[int, int, int]:
-    """What counts against the three limits: everything, this day's, and this person's of this day."""
+    """The amounts that count against the three limits: the total, that of this day, and that of this person on this day."""
     total = of_day = of_person = 0
     for share in shares:
         total += share.nano
@@ -324,12 +328,12 @@ def sum_shares(shares: Iterable[Share], *, day: datetime.date, person: int | Non
 
 
 MIN_CAME = 5
-"""The number of answers from which it is an alarm that none could be read."""
+"""From this number of answers on, it is an alarm if none could be read."""
 
 
 def describe_unreadable(came: int, readable: int, no_room: int = 0) -> str:
-    """That none of the answers that came could be read; "" where some could, or too few came. ``no_room``: those that are empty
-    because the output limit was used up before they began."""
+    """The alarm that none of the received answers could be read; "" if some could be read or too few were received. ``no_room``:
+    the answers that are empty because the output limit was used up before they began."""
     if readable or came < MIN_CAME:
         return ""
     said = f"none of its {came:,} answers could be read."

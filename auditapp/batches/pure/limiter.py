@@ -70,9 +70,10 @@ Change = tuple[float, int, int, str, float | None]
 
 
 class Limiter:
-    """The limit of one queue. ``held`` is what the queue last held, ``was_limited`` whether it ever met a rate limit.
+    """The limit of one queue. ``held`` is the limit that the queue last sustained, ``was_limited`` whether it ever met a rate
+    limit.
 
-    ``is_careful``: the address is private, or the queue met time-outs before. ``timeout`` is that of its calls in seconds.
+    ``is_careful``: the address is private, or the queue has met time-outs before. ``timeout`` is that of its calls in seconds.
     """
 
     def __init__(
@@ -125,13 +126,13 @@ class Limiter:
         self._latency, self._slowest_before, self._slowest = 0.0, self._slowest, 0.0
 
     def _begin_limit(self, now: float) -> None:
-        """Begin to measure how many answers a second the limit brings."""
+        """Begin to measure how many answers per second come with this limit."""
         self._limit_since, self._limit_answers = now, 0
         self._begin_round(now)
 
     @property
     def held(self) -> int:
-        """The limit as far as it has proved itself: the next runner begins near it."""
+        """The limit that has proved to work, near which the next runner begins."""
         return self.limit if self._grown_from is None else min(self.limit, self._grown_from[0])
 
     # --- May a call be sent? ---
@@ -146,7 +147,7 @@ class Limiter:
         return now >= self.banned_until and now - self._last_probe >= PROBE_SECONDS
 
     def seconds_to_wait(self) -> float:
-        """How long nothing may be sent, whatever the limit; 0 when there is no ban."""
+        """For how long nothing may be sent, whatever the limit; 0 if there is no ban."""
         if not self.probing:
             return 0.0
         return max(0.0, self.banned_until - self.clock(), self._last_probe + PROBE_SECONDS - self.clock())
@@ -190,8 +191,8 @@ class Limiter:
             self._grow(now, in_flight, slowest)
 
     def _is_worth_growing(self, now: float, in_flight: int, typical: float) -> bool:
-        """Whether a careful queue may grow after a round. Where the last growth brought hardly more answers a second, it is
-        taken back first."""
+        """Whether a careful queue may grow after a round. If the last growth brought hardly more answers per second, it is undone
+        first."""
         rate = self._rate(now)
         if self._grown_from is not None:
             (before, rate_before), self._grown_from = self._grown_from, None
@@ -227,13 +228,13 @@ class Limiter:
         self._take_rest()
 
     def note_failure(self) -> None:
-        """Note a failure of the server or the network, which says nothing about the rate."""
+        """Note a failure of the server or the network that says nothing about the rate."""
         self._failures += 1
         if self._failures > SCATTERED * max(self._sent, self.limit):
             self._begin_round(self.clock())
 
     def note_rate_limit(self, retry_after: float | None, sent_at: float, in_flight: int) -> None:
-        """Note that the provider refused a call sent at ``sent_at`` because there were too many."""
+        """Note that the provider refused a call sent at ``sent_at`` because there were too many calls."""
         now = self.clock()
         self._refusals += self._shrunk_from is None or sent_at >= self._round_since
         is_new = now >= self._cooldown_until
@@ -281,7 +282,7 @@ class Limiter:
     # --- Steps ---
 
     def set_ceiling(self, ceiling: int, in_flight: int) -> None:
-        """Apply a changed setting: a lower ceiling takes effect at once, towards a higher one the limit grows."""
+        """Apply a changed setting: a lower ceiling takes effect at once; towards a higher one, the limit grows."""
         ceiling = max(1, ceiling)
         if ceiling == self.ceiling:
             return
@@ -336,9 +337,10 @@ MARKED = {RATE_LIMITED, TIMED_OUT, "setting", "start"}
 def lay_out_limits(
     steps: Sequence[tuple[datetime.datetime, int, str]], *, until: datetime.datetime | None = None
 ) -> dict[str, object] | None:
-    """A line of steps from 0 at the bottom to the highest limit at the top, drawn on to ``until``; ``None`` for no steps.
+    """A line of steps from 0 at the bottom to the highest limit at the top, drawn up to ``until``; ``None`` if there are no
+    steps.
 
-    Each step is a time, the limit from then on, and its cause. ``marks`` are the steps that growth did not cause.
+    Each step has a time, the limit from then on, and its cause. ``marks`` are the steps that were not caused by growth.
     """
     if not steps:
         return None
@@ -382,8 +384,8 @@ MAX_WAIT = 60.0
 
 
 class Outage:
-    """The silence of one queue's server. ``silent_for``: how long it is away already, in seconds, and ``wait``: for how long it
-    is not to be asked."""
+    """The silence of one queue's server. ``silent_for``: for how many seconds it has been silent; ``wait``: for how long it must
+    not be asked."""
 
     def __init__(
         self, *, silent_for: float | None = None, wait: float = 0.0, clock: Callable[[], float] = time.monotonic
@@ -403,11 +405,11 @@ class Outage:
         return not self.is_away or (not self._is_probing and self.clock() >= self._next_try)
 
     def seconds_to_wait(self) -> float:
-        """How long nothing may be sent."""
+        """For how long nothing may be sent."""
         return max(0.0, self._next_try - self.clock()) if self.is_away else 0.0
 
     def silent_seconds(self) -> float:
-        """How long the server is away; 0 when it is not."""
+        """For how long the server has been silent; 0 if it is not."""
         return self.clock() - self.since if self.is_away and self.since is not None else 0.0
 
     def note_sent(self) -> None:
@@ -415,7 +417,7 @@ class Outage:
         self._is_probing = self.is_away
 
     def note_life(self) -> None:
-        """Note an answer or a refusal: the server is there."""
+        """Note an answer or a refusal, which shows that the server is reachable."""
         self.is_away = self._is_probing = False
         self.since, self._turned_away = None, 0
         self._cells.clear()
@@ -438,5 +440,5 @@ class Outage:
             self._next_try = max(self._next_try, now + wait)
 
     def try_now(self) -> None:
-        """Ask the server at once: a person wants the batch to go on."""
+        """Ask the server at once, because a person wants the batch to continue."""
         self._next_try = -math.inf

@@ -1,12 +1,12 @@
-"""What a runner knows before the database does: which calls were sent, and which answers came.
+"""What a runner knows before the database does: which calls were sent, and which answers arrived.
 
 One file per runner in the data folder, lines of JSON. A call is written there before it is sent, an answer before it is
 parsed, and answers are on disk (fsync) before the transaction that stores them. After a crash the file distinguishes three
 cases: never sent (costs nothing), answered (costs nothing more), sent with its end unknown (may have been paid for).
 
-The lines are written by hand and in one write per turn of the event loop: at two thousand calls a second the spool is on
-the path of every call (docs/performance.md, batch throughput). A runner holds a lock on its file as long as it lives, and
-the system releases it however the runner dies: on this machine, a file that can be locked proves that its runner is dead.
+The lines are formatted by hand and written once per turn of the event loop, because every call passes through the spool, up to
+two thousand a second (docs/performance.md, batch throughput). A runner keeps a lock on its file as long as it lives, and the
+operating system releases the lock however the runner dies. So on this machine, if a file can be locked, its runner is dead.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class Spool:
         self.lines.append(line.encode("ascii") + b"\n")
 
     def flush(self) -> None:
-        """Pass the lines to the system, whose memory outlives a killed process. All lines of one turn of the event loop go in
-        one write; what could not be written is tried again with the next."""
+        """Pass the lines to the operating system, whose memory outlives a killed process. All lines of one turn of the event loop
+        are written at once; lines that could not be written are tried again with the next."""
         data = b"".join(self.lines)
         written = 0
         try:
@@ -77,7 +77,7 @@ class Spool:
         os.fsync(self.descriptor)
 
     def close(self, *, keep: bool) -> None:
-        """Close the file, which releases the lock. A runner that stored everything keeps no file."""
+        """Close the file, which releases the lock. If the runner has stored everything, the file is deleted."""
         with suppress(OSError):
             self.flush()
         if not keep and sys.platform != "win32":
@@ -98,7 +98,7 @@ def spool_path(folder: Path, runner: str) -> Path:
 
 
 def try_lock(descriptor: int) -> bool:
-    """Lock an open spool; ``False`` when its runner holds the lock, or where there are no such locks."""
+    """Lock an open spool; ``False`` if its runner has the lock, or on systems without such locks."""
     if sys.platform == "win32":
         return False
     try:
@@ -109,7 +109,7 @@ def try_lock(descriptor: int) -> bool:
 
 
 def is_abandoned(path: Path) -> bool | None:
-    """Whether the runner of this spool is dead; ``None`` where the file is not here or nothing can be locked."""
+    """Whether the runner of this spool is dead; ``None`` if the file is not on this machine or cannot be locked here."""
     if sys.platform == "win32":
         return None
     try:
@@ -123,7 +123,7 @@ def is_abandoned(path: Path) -> bool | None:
 
 
 def find_disk_shortage(folder: Path) -> str:
-    """A sentence when the disk of ``folder`` has too little room for paid answers; empty when it has enough."""
+    """A sentence if the disk of ``folder`` has too little room for paid answers; empty if it has enough."""
     usage = shutil.disk_usage(folder)
     minimum = min(MIN_FREE_SHARE * usage.total, MIN_FREE_BYTES)
     if usage.free >= minimum:
@@ -149,7 +149,7 @@ def read_spool(path: Path) -> SpoolContent | None:
 
 
 def read_whole_lines(path: Path) -> Iterator[dict[str, object]]:
-    """The lines that were written completely; only the last one can be cut."""
+    """The completely written lines; only the last one can be cut off."""
     with path.open("rb") as stream:
         for line in stream:
             if not line.endswith(b"\n"):
@@ -172,7 +172,7 @@ def revive_answer(stored: object) -> ChatAnswer:
 
 
 def fsync_folder(folder: Path) -> None:
-    """Make the file's name durable too; does nothing where folders cannot be opened."""
+    """Make the file's name durable too; does nothing on systems where folders cannot be opened."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
     except PermissionError:

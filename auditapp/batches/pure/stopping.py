@@ -1,7 +1,7 @@
 """A flag that a worker is shutting down, shared by all of its processes.
 
-A worker forks its runners, and only the parent gets the signal to stop. The flag is one byte of memory that the forked
-processes share, created when this module is imported (before any fork).
+A worker forks its runners, but only the parent gets the signal to stop. The flag is one byte of memory that the forked processes
+share. It is created when this module is imported, before any fork.
 
 Places where a test can kill a runner.
 
@@ -33,7 +33,7 @@ class SharedFlag:
 
 
 stopping = SharedFlag()
-"""Set when the worker shuts down: runners send nothing more, return what they did not send, finish what is in flight."""
+"""Set when the worker shuts down: runners send nothing more, return unsent calls, and finish calls in flight."""
 
 
 POINTS = ("after_claim", "in_call", "after_spool", "in_commit", "after_commit")
@@ -47,7 +47,7 @@ def is_armed(name: str) -> bool:
 
 
 def crash_point(name: str) -> None:
-    """End the process here, without any clean-up, when the environment asks for it: a stand-in for SIGKILL."""
+    """End the process here without any clean-up if the environment asks for it, as SIGKILL would."""
     wanted = os.environ.get("CRASH_AT")
     if not wanted:
         return

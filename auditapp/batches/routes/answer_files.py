@@ -44,10 +44,10 @@ class AnswerFileError(Refused):
 
 @dataclass
 class AnswerImport:
-    """A file of answers that is being imported, and what was counted so far.
+    """A file of answers that is being imported, and the counts so far.
 
-    ``failed``: lines with an error in place of an answer. ``skipped``: lines of cells that had ended before, or for which
-    this same file was imported. ``waiting``: cells of the batch still without an answer, once the import has ended.
+    ``failed``: lines with an error instead of an answer. ``skipped``: lines of cells that had already ended, or that were
+    imported from the same file before. ``waiting``: cells of the batch that still have no answer when the import has ended.
     """
 
     batch: Batch
@@ -62,21 +62,21 @@ class AnswerImport:
 
     @property
     def runner(self) -> str:
-        """Who holds the cells while they are stored."""
+        """The owner of the cells' leases while they are stored."""
         return f"file:{self.sha256[:12]}"
 
 
 def export_requests(
     *, batch: Batch, by: trail.Actor, variant: ModelVariant | None = None, form: str = FORMS[0]
 ) -> tuple[int, Iterator[bytes]]:
-    """How many cells wait for an answer (of one model, where ``variant`` is given), and their requests, one line each.
+    """How many cells wait for an answer (of one model, if ``variant`` is given), and their requests, one line each.
 
-    Of a conversation that is the next question only: once its answer is imported, the export has the one after it.
+    Of a conversation, only the next question is included: once its answer is imported, the export contains the question after it.
     Lines are written as they are read, always in the same order, in one of ``FORMS``. Raises ``AnswerFileError``.
     """
     _check_route(batch)
     if form not in FORMS:
-        raise AnswerFileError(f"There is no form {form!r}. The forms are {', '.join(FORMS)}.")
+        raise AnswerFileError(f"There is no format {form!r}. The formats are {', '.join(FORMS)}.")
     if not batch.is_open:
         raise AnswerFileError(f"Batch {batch.pk} is {batch.get_state_display().lower()}: none of its cells is waiting.")
     arms = [arm.pk for arm in _read_arms(batch).values() if variant is None or arm.variant_id == variant.pk]
@@ -90,7 +90,7 @@ def export_requests(
 
 
 def _check_settings(batch: Batch, arm_ids: Sequence[int], form: str) -> None:
-    """Raise now what would otherwise fail while the file is being written."""
+    """Raise an error now that would otherwise occur while the file is being written."""
     for pk, arm in _read_arms(batch).items():
         if pk in arm_ids:
             try:
@@ -130,11 +130,11 @@ def _write_lines(batch: Batch, arm_ids: Sequence[int], form: str) -> Iterator[by
 
 
 def import_answer_file(*, batch: Batch, file: BinaryIO, by: trail.Actor, dry_run: bool = False) -> AnswerImport:
-    """Store the answers of a file, after every line of it was checked. Raises ``AnswerFileError``.
+    """Store the answers of a file after checking every line. Raises ``AnswerFileError``.
 
-    Stored in groups, each one transaction with its audit event. After a stop half-way the same file is imported again:
-    what was stored is skipped, and a file that was stored whole changes nothing. ``file`` is read three times from its
-    beginning.
+    The answers are stored in groups, each in one transaction with its audit event. If the import stops half-way, the same file
+    can be imported again: answers that were stored are skipped, and importing a completely stored file changes nothing. ``file``
+    is read three times from its beginning.
     """
     _check_route(batch)
     if batch.state == Batch.State.CANCELLED:
@@ -186,7 +186,7 @@ def _check_lines(batch: Batch, file: BinaryIO) -> None:
 
 
 def _find_problems(batch: Batch, group: Iterable[FileAnswer | str], seen: dict[int, int]) -> Iterator[str]:
-    """The lines that are not one answer to a cell of the batch, in order. Adds to ``seen``."""
+    """The lines that are not exactly one answer to a cell of the batch, in order. Adds to ``seen``."""
     group = list(group)
     ids = [each.cell_id for each in group if isinstance(each, FileAnswer)]
     cells = Cell.objects.filter(pk__in=ids).only("batch_id", "state").in_bulk()
@@ -221,7 +221,7 @@ def _leave_out_ended(group: Sequence[FileAnswer], runner: str, *, lock: bool) ->
 def _count(
     intake: AnswerImport, group: Sequence[FileAnswer], taken: Sequence[tuple[FileAnswer, Cell]]
 ) -> dict[str, int]:
-    """What a group of lines brings, also added to the import."""
+    """Store a group of lines and add their counts to the import."""
     answered = sum(line.answer.end is CallOutcome.ANSWERED for line, _ in taken)
     counts = {"answered": answered, "failed": len(taken) - answered, "skipped": len(group) - len(taken)}
     intake.lines += len(group)
@@ -242,7 +242,7 @@ def _store_group(intake: AnswerImport, group: Sequence[FileAnswer]) -> None:
 
 
 def _write_attempts(intake: AnswerImport, taken: Sequence[tuple[FileAnswer, Cell]]) -> list[CompletedCall]:
-    """Lease the cells for a moment and write an open attempt for each: every answer in the ledger has one."""
+    """Lease the cells for a moment and write an open attempt for each, because every answer in the ledger has an attempt."""
     now = read_now()
     requests, _ = write_requests(intake.batch, intake.arms, [cell for _, cell in taken])
     Cell.objects.filter(pk__in=[cell.pk for _, cell in taken]).update(
@@ -258,7 +258,7 @@ def _write_attempts(intake: AnswerImport, taken: Sequence[tuple[FileAnswer, Cell
 
 
 def _write_attempt(intake: AnswerImport, cell: Cell, request: ChatRequest | None, now: datetime.datetime) -> Attempt:
-    """``request`` is ``None`` where the input is gone."""
+    """``request`` is ``None`` if the input is gone."""
     cell.arm, cell.batch = intake.arms[cell.arm_id], intake.batch
     cell.fence += 1
     return Attempt(

@@ -1,8 +1,8 @@
 """The ledger's transactions for provider jobs: claim cells into a job, record each step, store what was collected.
 
-Cells of a job are claimed like those of live calls: money reserved and attempts written in one transaction. Their runner is
-the job (``job:5``), not the process that runs the queue, so that no crash frees them. Their lease lasts longer than any
-provider keeps a job.
+Cells of a job are claimed like those of live calls: money is reserved and attempts are written in one transaction. The runner of
+these cells is the job (``job:5``) and not the process that runs the queue, so that a crash does not free them. Their lease lasts
+longer than any provider keeps a job.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ READ_SIZE = 500
 
 
 def hold_queue(queue_id: int, runner: str) -> WorkQueue | None:
-    """The queue with its batch and arms, in any state of the batch: a paused or cancelled one still collects."""
+    """The queue with its batch and arms, whatever the state of the batch, because a paused or cancelled batch still collects
+    answers."""
     free = WorkQueue.objects.filter(pk=queue_id, runner="", batch__route=Batch.Route.JOBS)
     if not free.update(runner=runner, heartbeat_at=read_now()):
         return None
@@ -46,12 +47,12 @@ def hold_queue(queue_id: int, runner: str) -> WorkQueue | None:
 
 
 def beat(queue: WorkQueue, runner: str) -> bool:
-    """Write the heartbeat; ``False`` when another runner holds the queue by now."""
+    """Write the heartbeat; ``False`` if another runner has the queue by now."""
     return bool(WorkQueue.objects.filter(pk=queue.pk, runner=runner).update(heartbeat_at=read_now()))
 
 
 def name_job_runner(job: ProviderJob) -> str:
-    """Who holds the cells of a job."""
+    """The owner of the leases of a job's cells."""
     return f"job:{job.pk}"
 
 
@@ -91,14 +92,14 @@ def claim_into_job(
 
 @transaction.atomic
 def hand_back_from_job(job: ProviderJob, leased: Sequence[LeasedCell]) -> None:
-    """Return calls of a job that is not submitted yet: they did not fit."""
+    """Return calls of a job that is not submitted yet, because they did not fit."""
     results.hand_back(job.queue.batch_id, leased)
     ProviderJob.objects.filter(pk=job.pk).update(calls=F("calls") - len(leased))
     job.refresh_from_db(fields=["calls"])
 
 
 def read_requests(job: ProviderJob, arms: Mapping[int, Arm]) -> Iterator[tuple[int, ChatRequest]]:
-    """The cells of a job and their requests, rebuilt from the ledger, always the same and in the same order."""
+    """The cells of a job and their requests, rebuilt from the ledger. The result is always the same, in the same order."""
     last = 0
     attempts = Attempt.objects.filter(job=job, end=Attempt.End.OPEN).order_by("pk")
     while group := list(attempts.filter(pk__gt=last)[:READ_SIZE]):
@@ -109,8 +110,8 @@ def read_requests(job: ProviderJob, arms: Mapping[int, Arm]) -> Iterator[tuple[i
 
 
 def has_lost_inputs(job: ProviderJob, arms: Mapping[int, Arm]) -> bool:
-    """Whether an input of the job may not be sent any more: it is gone, or the consent was withdrawn since it was claimed,
-    which may be long ago."""
+    """Whether an input of the job may no longer be sent, because it is gone or because consent was withdrawn since it was
+    claimed, which may be long ago."""
     attempts = Attempt.objects.filter(job=job, end=Attempt.End.OPEN).select_related("cell").order_by("pk")
     last = 0
     while group := list(attempts.filter(pk__gt=last)[:READ_SIZE]):
@@ -122,18 +123,18 @@ def has_lost_inputs(job: ProviderJob, arms: Mapping[int, Arm]) -> bool:
 
 
 def note_uploaded(job: ProviderJob, file_id: str, sha256: str) -> None:
-    """Record that its file is at the provider."""
+    """Record that the job's file is at the provider."""
     _change(job, state=ProviderJob.State.UPLOADED, provider_file_id=file_id[:200], file_sha256=sha256, error="")
 
 
 def note_written(job: ProviderJob, sha256: str) -> None:
-    """Record its file, which needs no upload of its own."""
+    """Record the job's file, which needs no separate upload."""
     _change(job, file_sha256=sha256)
 
 
 @transaction.atomic
 def note_submitting(job: ProviderJob, runner: str) -> bool:
-    """Record that the job is about to be created: from here on it may exist. ``False`` when the runner lost the queue."""
+    """Record that the job is about to be created; from now on it may exist. ``False`` if the runner has lost the queue."""
     if not beat(job.queue, runner):
         return False
     _change(job, submitted_at=read_now(), checked_at=None, error="")
@@ -141,13 +142,13 @@ def note_submitting(job: ProviderJob, runner: str) -> bool:
 
 
 def note_not_submitted(job: ProviderJob, error: str) -> None:
-    """Record that the provider certainly did not create it."""
+    """Record that the provider has certainly not created the job."""
     _change(job, submitted_at=None, checked_at=read_now(), error=error[:500])
 
 
 @transaction.atomic
 def note_submitted(job: ProviderJob, job_id: str) -> bool:
-    """Record the provider's id of the job. ``False`` when another is stored already: then this one is a duplicate."""
+    """Record the provider's id of the job. ``False`` if another id is already stored: then this job is a duplicate."""
     new = ProviderJob.objects.filter(pk=job.pk, provider_job_id="")
     if not new.update(state=ProviderJob.State.SUBMITTED, provider_job_id=job_id[:200], checked_at=None, error=""):
         return False
@@ -157,18 +158,18 @@ def note_submitted(job: ProviderJob, job_id: str) -> bool:
 
 
 def note_checked(job: ProviderJob, error: str = "") -> None:
-    """Record that it was checked; ``error`` says why that gave nothing."""
+    """Record that the job was checked; ``error`` says why the check had no result."""
     _change(job, checked_at=read_now(), error=error[:500])
 
 
 def note_gone(job: ProviderJob, error: str) -> None:
-    """Record that the provider does not know the job, or its answers, and since when."""
+    """Record that the provider does not recognize the job or its answers, and since when."""
     now = read_now()
     _change(job, checked_at=now, gone_since=job.gone_since or now, error=error[:500])
 
 
 def note_found(job: ProviderJob) -> None:
-    """Record that the provider has the job: it is not gone, and no person's wish to end it as gone counts any more."""
+    """Record that the provider has the job: it is not gone, and a person's request to end it for that reason no longer counts."""
     if job.gone_since is not None or job.ended_at is not None:
         _change(job, gone_since=None, ended_at=None)
 
@@ -180,10 +181,11 @@ def _change(job: ProviderJob, **columns: object) -> None:
 
 
 def store_lines(job: ProviderJob, lines: Sequence[Line]) -> int:
-    """Store a group of collected answers; returns how many of the lines belong to no cell of this job.
+    """Store a group of collected answers.
 
-    There is no spool for this: the provider keeps the answers, and fetching them again costs nothing. Attempts that were
-    stored before are skipped, so the same lines may come any number of times.
+    Returns how many of the lines belong to no cell of this job. No spool is needed here, because the provider keeps the answers
+    and fetching them again costs nothing. Attempts that were stored before are skipped, so the same lines may be passed any
+    number of times.
     """
     answers: dict[int, ChatAnswer] = {}
     foreign = 0
@@ -214,8 +216,8 @@ def _store(job: ProviderJob, ends: Sequence[tuple[Attempt, ChatAnswer]], *, stop
 
 
 def finish_job(job: ProviderJob, *, cut_short: bool, error: str = "") -> None:
-    """Record that everything was collected. Where the job was cut short, a call without an answer was never made;
-    otherwise its end is unknown. ``error`` is what the provider says of a job that failed half-way."""
+    """Record that everything was collected. If the job was cut short, a call without an answer was never made; otherwise its end
+    is unknown. ``error`` is the provider's message about a job that failed half-way."""
     if cut_short:
         answer = ChatAnswer(CallOutcome.REFUSED, NextStep.RETRY, error_class=ErrorClass.EXPIRED, error=NOT_MADE)
     else:
@@ -227,7 +229,7 @@ def finish_job(job: ProviderJob, *, cut_short: bool, error: str = "") -> None:
 
 
 def end_gone_job(job: ProviderJob) -> None:
-    """Record the end of a job that the provider does not know any more: the end of its calls is unknown."""
+    """Record the end of a job that the provider no longer recognizes: the end of its calls is unknown."""
     _end_rest(job, ChatAnswer(CallOutcome.UNKNOWN, NextStep.RETRY, error_class=ErrorClass.BAD_ANSWER, error=GONE))
     _change(job, state=ProviderJob.State.FAILED, ended_at=read_now())
 
@@ -239,14 +241,14 @@ def fail_job(job: ProviderJob, answer: ChatAnswer) -> None:
 
 
 def withdraw_job(job: ProviderJob) -> None:
-    """Withdraw a job that will not be submitted: its cells are free again, or cancelled with their batch."""
+    """Withdraw a job that will not be submitted. Its cells are free again, or are cancelled with their batch."""
     _end_rest(job, ChatAnswer(CallOutcome.UNSENT, NextStep.RETRY, error=WITHDRAWN), stopped=True)
     _change(job, state=ProviderJob.State.FAILED, ended_at=read_now(), error=WITHDRAWN)
 
 
 @transaction.atomic
 def record_file_deletion(job: ProviderJob, trouble: Trouble | None) -> None:
-    """Record in the audit trail whether the provider deleted the file: it contained people's words."""
+    """Record in the audit trail whether the provider deleted the file, which contained people's words."""
     details: dict[str, object] = {"job": job.pk}
     if trouble is not None:
         logger.warning(

@@ -1,11 +1,11 @@
 """The route through a provider's own batch service: what a worker does with a queue whose calls are sent as jobs.
 
-Each step is recorded before the next one: cells claimed into a job, its file uploaded, its creation started, its id, its
-answers. After a crash the job continues where the ledger says it was. Steps that cost nothing (uploading, checking,
-collecting) are simply repeated; where the end of a creation is not known, the job is searched for at the provider before
-another is created.
+Each step is recorded before the next one: cells claimed into a job, its file uploaded, its creation started, its id, its answers.
+After a crash the job continues where the ledger says it was. Steps that cost nothing (uploading, checking, collecting) are simply
+repeated.
 
-Only this thread uses the database. The network loop pauses meanwhile, and the queue's heartbeat is written in between.
+If it is not known whether a job was created, it is searched for at the provider before another is created. Only this thread uses
+the database. The network loop pauses meanwhile, and the queue's heartbeat is written between steps.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ BEAT_SECONDS = 5.0
 CLAIM_SIZE = 500
 COLLECT_SIZE = 200
 SETTLING = timedelta(seconds=60)
-"""How long a job whose creation was cut off may take to appear in the provider's list."""
+"""How long a job whose creation was interrupted may take to appear in the provider's list."""
 JOB_FULL_WAIT = 600.0
 REFUSED_JOB = (
     "The provider's batch service refused job {number}; its page has the provider's message. Resume to ask again."
@@ -76,11 +76,11 @@ REFUSED_ACCOUNT = "The provider refused the account (status {status}); job {numb
 
 
 class QueueLost(Exception):
-    """Another runner holds the queue by now and continues its jobs."""
+    """Another runner has the queue by now and continues its jobs."""
 
 
 def run_job_queue(queue_id: int) -> bool:
-    """Check a queue's jobs and submit what is planned. Returns whether the workers should be notified again at once.
+    """Check a queue's jobs and submit planned cells. Returns whether the workers should be notified again at once.
 
     A second runner for the same queue returns at once, so a repeated message is harmless.
     """
@@ -106,7 +106,7 @@ def run_job_queue(queue_id: int) -> bool:
 
 
 def _open(queue: WorkQueue, loop: asyncio.Runner) -> JobService | None:
-    """The queue's batch service; where it cannot be opened, the batch pauses with the reason."""
+    """The queue's batch service. If it cannot be opened, the batch pauses with the reason."""
     variant = next(arm.variant for arm in queue.batch.arms.all() if arm.variant.queue_name == queue.name)
     try:
         return loop.run(_open_within_loop(build_account(variant.account, variant.parameters)))
@@ -123,7 +123,7 @@ async def _open_within_loop(account: Account) -> JobService:
 
 @contextmanager
 def open_nameless_file() -> Iterator[BinaryIO]:
-    """A file in the spool folder without a name: whatever happens to this process, no text is left on the disk."""
+    """A file without a name in the spool folder, so that no text is left on the disk, whatever happens to this process."""
     settings.SPOOL_FOLDER.mkdir(mode=0o700, parents=True, exist_ok=True)
     file = tempfile.TemporaryFile(dir=settings.SPOOL_FOLDER)  # noqa: SIM115 - its end is the point here
     try:
@@ -143,7 +143,7 @@ class JobRun:
         self.is_troubled = False
 
     def run(self) -> None:
-        """Advance every job that is due, then create new jobs from what is planned."""
+        """Advance every job that is due, then create new jobs from planned cells."""
         for job in job_ledger.find_open_jobs(self.queue):
             self._read_orders()
             if stopping.is_set():
@@ -170,7 +170,7 @@ class JobRun:
         return self.queue.batch.control in ENDING
 
     def _do(self, step: Coroutine[None, None, T]) -> T:
-        """Run a step on the network; the queue's heartbeat is written as long as it lasts."""
+        """Run a network step; the queue's heartbeat is written while it lasts."""
         task = self.loop.get_loop().create_task(step)
         try:
             while not self.loop.run(_wait(task)):
@@ -192,7 +192,7 @@ class JobRun:
             self._submit(job)
 
     def _make_job(self) -> bool:
-        """Claim as many calls into a new job as it may hold, and submit it. ``False`` when there was nothing to claim."""
+        """Claim as many calls for a new job as it may contain, and submit it. ``False`` if there was nothing to claim."""
         job = None
         begin, between, end = self.service.framing
         size = len(begin) + len(end)
@@ -229,7 +229,7 @@ class JobRun:
         return self.service.write_line(self.service.name_call(str(job.token), cell_id), request)
 
     def _submit(self, job: ProviderJob) -> None:
-        """Upload the file and create the job; a job with inputs that may not be sent any more is withdrawn."""
+        """Upload the file and create the job. A job with inputs that may no longer be sent is withdrawn."""
         if job_ledger.has_lost_inputs(job, self.arms):
             self._withdraw(job)
             return
@@ -292,7 +292,8 @@ class JobRun:
         )
 
     def _find_created(self, job: ProviderJob) -> None:
-        """It is not known whether the job was created: find it, or be sure that there is none, before creating another."""
+        """Used when it is not known whether the job was created: find it, or make sure that there is none, before another is
+        created."""
         known = job_ledger.read_known_ids()
         found = self._do(self.service.find(str(job.token), job.calls, known, since=job.written_at))
         if isinstance(found, Trouble):
@@ -316,10 +317,10 @@ class JobRun:
         job_ledger.withdraw_job(job)
 
     def _delete_file(self, job: ProviderJob) -> None:
-        """Have the provider delete the texts of a job that is over.
+        """Ask the provider to delete the texts of an ended job.
 
-        This happens before its end is recorded: after a crash the job is continued, and this step with it. A failure stops
-        nothing; the outcome is recorded.
+        This happens before its end is recorded, so that after a crash the job is continued and this step is repeated. A failure
+        stops nothing; the outcome is recorded.
         """
         if job.provider_file_id:
             self._read_orders()
@@ -327,7 +328,7 @@ class JobRun:
             job_ledger.record_file_deletion(job, trouble)
 
     def _check(self, job: ProviderJob) -> None:
-        """Check how far a job is; cancel it where people want that; collect it when it has ended."""
+        """Check the state of a job. Cancel it if people want that, and collect its answers if it has ended."""
         status = self._do(self.service.check(job.provider_job_id))
         if isinstance(status, Trouble):
             # Nothing is lost when a provider cannot be reached or refuses the key: the answers wait there.
@@ -361,9 +362,9 @@ class JobRun:
             self._collect(job, status)
 
     def _collect(self, job: ProviderJob, status: JobStatus) -> None:
-        """Store the answers as they arrive, group by group; they are never in memory all at once.
+        """Store the answers as they arrive, group by group, so that they are never all in memory.
 
-        They are not spooled: the provider keeps them, and after a crash they are fetched again at no cost.
+        They are not spooled, because the provider keeps them, and after a crash they are fetched again at no cost.
         """
         lines = self.service.collect(status)
         foreign = 0
@@ -388,8 +389,8 @@ class JobRun:
         job_ledger.finish_job(job, cut_short=status.cut_short, error=status.error)
 
     def _note_missing(self, job: ProviderJob, trouble: Trouble) -> bool:
-        """Record why a job or its answers cannot be had; ``True`` if it was ended for that. A job that the provider does not know
-        is ended only where a person wants it: the key may be that of another project."""
+        """Record why a job or its answers cannot be fetched; ``True`` if the job was ended for this reason. A job that the
+        provider does not recognize is ended only if a person wants it, because the key may belong to another project."""
         if trouble.http_status not in MISSING:
             job_ledger.note_checked(job, trouble.error)
             return False

@@ -62,18 +62,18 @@ NOT_WRITABLE = (
 
 
 def make_spool_failure(error: OSError) -> str:
-    """Why a batch pauses when the spool cannot be written; the path is not named."""
+    """Why a batch pauses when the spool cannot be written. The path is not named."""
     return NOT_WRITABLE.format(reason=error.strerror or type(error).__name__)
 
 
 def is_served_privately(variant: ModelVariant) -> bool:
-    """Whether a model's server has a private address: it often answers only one call at a time."""
+    """Whether a model's server has a private address. Such a server often answers only one call at a time."""
     account = variant.account
     return account.provider != "fake" and bool(account.base_url) and looks_private(account.base_url)
 
 
 class QueueRun:
-    """Claims, sends, stores and polls until nothing is left, somebody stops the batch, or its time is up."""
+    """Claims, sends, stores and polls until nothing is left, a person stops the batch, or its time is up."""
 
     def __init__(self, queue: WorkQueue, runner: str, spool: Spool) -> None:
         self.queue, self.runner, self.spool = queue, runner, spool
@@ -89,7 +89,7 @@ class QueueRun:
         self.writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ledger")
 
     async def run(self) -> bool:
-        """Run the queue; whether the workers should be notified again at once."""
+        """Run the queue. Returns whether the workers should be notified again at once."""
         try:
             provider = open_provider(await self._write(self._build_account))
             try:
@@ -178,7 +178,7 @@ class QueueRun:
             await self._stop()
 
     def _is_to_pause(self, now: float) -> bool:
-        """Whether the server has been silent for so long that people are told by a pause."""
+        """Whether the server has been silent for so long that the batch pauses to inform people."""
         is_silent = self.outage.is_away and self.outage.silent_seconds() >= settings.OUTAGE_PAUSE_SECONDS
         is_working = self.orders.state != Batch.State.PAUSED
         return is_silent and is_working and now - self.paused_at >= PAUSE_AGAIN_SECONDS
@@ -187,8 +187,8 @@ class QueueRun:
         return max(self.limiter.seconds_to_wait(), self.outage.seconds_to_wait())
 
     async def _poll(self, now: float) -> None:
-        """Read what people want. A stop takes effect before anything else, and so does a resume while calls are still in
-        flight; age only ends the claiming."""
+        """Read what people want. A stop takes effect before anything else, and so does a resume while calls are still in flight.
+        The age of the run only ends the claiming."""
         was_paused = self.orders.state == Batch.State.PAUSED
         self.orders = await self._write(lambda: leases.poll(self.queue, self.runner))
         if was_paused and self.orders.state != Batch.State.PAUSED:
@@ -213,8 +213,8 @@ class QueueRun:
         self.beaten_at = self.sender.heard_at = now
 
     async def _is_to_make_room(self, age: float) -> bool:
-        """Whether this run should end. Ending leaves slots empty until the slowest call is back, so a run continues while no
-        other queue waits for a process, though not for ever: its spool grows with it."""
+        """Whether this run should end. Ending leaves slots empty until the slowest call has ended, so a run continues while no
+        other queue waits for a process, but not for ever, because its spool keeps growing."""
         if age > MAX_LIFE_SECONDS:
             return True
         return age > LIFE_SECONDS and bool(await self._write(lambda: statements.find_queues_to_notify(talks=False)))
@@ -252,7 +252,7 @@ class QueueRun:
         await self._stop()
 
     async def _call_off(self) -> None:
-        """Stop because people want nothing sent at present; they may resume."""
+        """Stop because people want nothing to be sent at present; they may resume."""
         self.is_called_off = self.is_called_off or not self.sender.stopped
         await self._stop()
 
@@ -266,8 +266,8 @@ class QueueRun:
     # --- Claiming and storing ---
 
     def _count_missing(self) -> int:
-        """How many calls to claim. As many are written ahead as may be in flight, or twice what was sent during one database
-        write when that is more, so that a free slot never waits for the database."""
+        """How many calls to claim. The number written in advance is the number that may be in flight, or twice the number sent
+        during one database write if that is more, so that a free slot never waits for the database."""
         sender, limit = self.sender, self.limiter.limit
         ahead = min(max(2, limit, 2 * self.pace), MAX_AHEAD)
         missing = max(0, limit - sender.in_flight) + ahead - len(sender.ready)
@@ -288,7 +288,7 @@ class QueueRun:
         return late or waiting >= FLUSH_ROWS or self.sender.is_idle
 
     async def _turn(self, missing: int) -> None:
-        """Store what came back and claim what is missing, in one transaction: each transaction waits for the disk."""
+        """Store the ended calls and claim new ones in a single transaction, because each transaction waits for the disk."""
         sender = self.sender
         sender.flush()
         group = list(sender.take_completed())
@@ -349,7 +349,7 @@ class QueueRun:
         return None if seconds is None else max(seconds, self._seconds_to_wait())
 
     async def _await_due(self) -> bool:
-        """With nothing to send, wait for a retry that is due soon. ``False`` when there is nothing to wait for."""
+        """If there is nothing to send, wait for a retry that is due soon. ``False`` if there is nothing to wait for."""
         if not self.is_exhausted:
             return True
         if self.is_out_of_money:
@@ -371,9 +371,10 @@ class QueueRun:
         return await asyncio.get_running_loop().run_in_executor(self.writer, act)
 
     async def _let_answers_arrive(self) -> None:
-        """The database failed: send nothing more, and spool the answers of calls in flight, because they are paid for.
+        """After a failure of the database, send nothing more, and spool the answers of calls in flight, because they are paid
+        for.
 
-        Heartbeats are written as soon as the database accepts them, so that no other machine takes the calls for lost.
+        Heartbeats are written as soon as the database accepts them, so that no other machine considers the calls lost.
         """
         self.sender.stopped = True
         until = time.monotonic() + CALL_PATIENCE
@@ -388,7 +389,7 @@ class QueueRun:
 
 
 def name_machine() -> str:
-    """A short name for this boot of this machine and its process namespace: two containers never share one."""
+    """A short name for this boot of this machine and its process namespace; two containers never have the same name."""
     parts = [socket.gethostname()]
     with suppress(OSError):
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii"))
@@ -397,7 +398,7 @@ def name_machine() -> str:
 
 
 def name_runner() -> str:
-    """A new name for each run, which says where the runner lives."""
+    """A new name for each run, which says where the runner is."""
     return f"{name_machine()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
 
 

@@ -1,4 +1,4 @@
-"""The calls in flight of one runner: sent while the limiter allows it, written to the spool before and after.
+"""The calls in flight of one runner: sent as far as the limiter allows, and recorded in the spool before and after.
 
 Everything here happens on the event loop and does not touch the database.
 """
@@ -39,10 +39,10 @@ UNNOTED = ChatAnswer(
 
 
 class Sender:
-    """What is ready to be sent, what is in flight, what came back and is not stored yet.
+    """The calls that are ready to be sent, in flight, or ended but not stored yet.
 
-    ``stopped`` keeps everything that has not left from leaving. ``failure`` is the spool's: a call that cannot be noted is
-    not sent, and an answer that cannot be noted is still in ``finished``.
+    ``stopped`` prevents any further call from being sent. ``failure`` is an error of the spool: a call that cannot be recorded is
+    not sent, and an answer that cannot be recorded is still in ``finished``.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Sender:
         return not self.in_flight
 
     def send(self) -> None:
-        """Fill the free slots. A runner that was silent for too long may have lost its lease and sends nothing."""
+        """Fill the free slots. A runner that has been silent for too long sends nothing, because it may have lost its lease."""
         if self.stopped or self.account_refused or self.failure is not None:
             return
         if time.monotonic() - self.heard_at > SILENCE_SECONDS:
@@ -95,13 +95,13 @@ class Sender:
             self.wake.set()
 
     def _flush_soon(self) -> None:
-        """The loop runs callbacks in order: the spool is written before calls that are scheduled later are sent."""
+        """The loop runs callbacks in order, so the spool is written before calls that are scheduled later are sent."""
         if not self._flushing:
             self._flushing = True
             asyncio.get_running_loop().call_soon(self.flush)
 
     def take_ready(self) -> list[LeasedCell]:
-        """The calls that were written and not sent; they will not be sent."""
+        """The calls that were written but not sent; they will not be sent."""
         unsent = [call.leased for call in self.ready]
         self.ready.clear()
         return unsent
@@ -112,10 +112,10 @@ class Sender:
         return group
 
     def cut_off(self) -> None:
-        """Cut off the calls in flight; what the provider does with them is not known.
+        """Cut off the calls in flight; it is not known what the provider does with them.
 
-        Not at once: a task that is cancelled before its first step never reports its end. Tasks that were created before
-        this call have begun by the time the callback runs.
+        This happens in a later callback, because a task that is cancelled before its first step never reports its end. When the
+        callback runs, tasks that were created before this call have begun.
         """
         self._is_cutting_off = True
         asyncio.get_running_loop().call_soon(self.leave_behind)
@@ -126,7 +126,7 @@ class Sender:
             await asyncio.wait(set(self.tasks), timeout=seconds)
 
     def leave_behind(self) -> None:
-        """Cancel what is still in flight: its end is unknown."""
+        """Cancel the calls that are still in flight; their end is unknown."""
         for task in self.tasks:
             task.cancel()
 

@@ -1,1 +1,1 @@
-"""What a worker does besides calling: notify queues, sweep, recover what a dead runner left, show that it is alive."""
+"""What a worker does besides making calls: notify queues, sweep, recover what a dead runner left, and show that it is alive."""

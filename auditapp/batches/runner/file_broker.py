@@ -1,8 +1,7 @@
 """The broker of a single machine: messages as files in the data folder.
 
-Kombu's own file broker writes in place: a reader that reads meanwhile, or a writer that is killed, leaves a message that
-cannot be read and kills a worker. Here a file gets its name only when it is complete, is taken by one rename, and is skipped
-when damaged.
+Kombu's file broker writes files in place: if a reader reads meanwhile, or a writer is killed, the message cannot be read and a
+worker dies. Here a file gets its name only when it is complete, is taken by a single rename, and is skipped if damaged.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ class Channel(filesystem.Channel):
             Path(folder).mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def get_table(self, exchange: str) -> list[Any]:
-        """The queues of an exchange; none while its file is being written."""
+        """The queues of an exchange; none while the exchange's file is being written."""
         try:
             return list(super().get_table(exchange))
         except ValueError:
@@ -72,7 +71,7 @@ class Transport(filesystem.Transport):
 
 
 def write_whole(path: Path, content: object) -> None:
-    """Write a file that exists with all of its content, or not at all."""
+    """Write a file completely, or not at all."""
     unnamed = path.with_name(f".{uuid.uuid4().hex}.new")
     unnamed.write_text(dumps(content), encoding="utf-8")
     unnamed.replace(path)

@@ -1,4 +1,4 @@
-"""A worker carries out an import. A message names a job, and may be lost or repeated without harm."""
+"""How a worker carries out an import or export. A message names a job, and may be lost or repeated without harm."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ NOTIFY_AGAIN_SECONDS = 20
 
 @app.task(name="jobs.run_job")
 def work_on_job(job_id: int) -> None:
-    """Do what is left of a job, where the system can fork in a process of its own: reading a large file takes half a
-    gigabyte, which a process of the worker would keep, and what is made less urgent cannot be made urgent again."""
+    """Do what is left of a job. If the system can fork, this happens in a separate process, for two reasons: reading a large file
+    takes half a gigabyte, which a process of the worker would not give back, and a process whose priority was lowered cannot
+    raise it again."""
     # Not where the worker's queues are threads: a fork of one would carry the locks and connections of the others.
     if not hasattr(os, "fork") or threading.current_thread() is not threading.main_thread():
         run_job(job_id, should_pause=stopping.is_set)
@@ -53,7 +54,7 @@ def work_on_job(job_id: int) -> None:
 
 
 def notify_of_job(job_id: int) -> bool:
-    """Tell the workers of a job; whether a message could be sent. The sweep repeats lost ones."""
+    """Notify the workers of a job. Returns whether a message could be sent. The sweep repeats lost ones."""
     try:
         with connect_at_once() as connection:
             work_on_job.apply_async((job_id,), connection=connection, retry=False)  # type: ignore[call-arg]
@@ -63,7 +64,7 @@ def notify_of_job(job_id: int) -> bool:
 
 
 def sweep_jobs() -> None:
-    """Tell the workers of every job that none of them has, and clear away what ended jobs have left."""
+    """Notify the workers of every job that no worker has, and delete what ended jobs have left."""
     for job_id in find_free_jobs():
         if cache.add(f"import-job-told:{job_id}", 1, NOTIFY_AGAIN_SECONDS):
             notify_of_job(job_id)

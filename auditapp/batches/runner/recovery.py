@@ -1,8 +1,8 @@
 """Settle what dead runners left: store answered calls from the spool, and find out how the other calls ended if possible.
 
-A runner holds a lock on its spool as long as it lives, so every machine knows at once which of its own runners died. A
-runner on another machine is given up when its queue was silent for too long, by the database's clock; a worker of that
-machine stores what its spool says later. This one mechanism covers a killed worker, a lost machine and a deployment.
+A runner keeps a lock on its spool as long as it lives, so every machine knows at once which of its own runners died. A runner on
+another machine is given up when its queue was silent for too long, by the database's clock; a worker of that machine stores what
+its spool says later. This one mechanism covers a killed worker, a lost machine and a deployment.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ NEVER_LEFT = "the runner died before it was sent"
 
 
 def recover_queues(*, trust_silence: bool = True) -> int:
-    """Settle what can be settled from this machine; returns the number of released queues. Without ``trust_silence`` only
-    runners that are known to be dead."""
+    """Settle what can be settled from this machine. Returns the number of released queues. Without ``trust_silence``, only
+    runners that are known to be dead are settled."""
     settled = settle_dead_here() + (settle_silent() if trust_silence else [])
     free_forgotten_cells()
     return len(settled)
@@ -72,7 +72,7 @@ def settle_silent() -> list[int]:
 
 
 def _try(settle: Callable[[], None], name: str) -> bool:
-    """A runner that cannot be settled must not stop the others; the next sweep tries again."""
+    """Settle a runner. If that fails, the others are settled all the same, and the next sweep tries again."""
     try:
         settle()
     except Exception:
@@ -105,9 +105,10 @@ def settle_runner(queue: WorkQueue, *, is_dead: bool = False) -> None:
 
 
 def _is_still_held(queue: WorkQueue, *, is_dead: bool) -> bool:
-    """Whether the queue still has to be released: not when another sweeper did it meanwhile, or when its runner showed life.
+    """Whether the queue still has to be released: not if another sweeper has released it meanwhile, or if its runner has shown
+    life.
 
-    The queue's row is locked from here on. A runner's beat locks queue and cells in this order too.
+    The queue's row is locked from here on. A runner's heartbeat also locks queue and cells in this order.
     """
     held = WorkQueue.objects.select_for_update(no_key=True).filter(pk=queue.pk, runner=queue.runner)
     if not is_dead:
@@ -116,7 +117,7 @@ def _is_still_held(queue: WorkQueue, *, is_dead: bool) -> bool:
 
 
 def settle_stray_spool(path: Path) -> None:
-    """A dead runner's spool whose queue was released before: what it says about calls with an unknown end still counts."""
+    """Use the spool of a dead runner whose queue was already released, for calls with an unknown end."""
     content = _read(path)
     if content is not None:
         may_change = Attempt.objects.filter(end__in=[Attempt.End.OPEN, Attempt.End.UNKNOWN], job__isnull=True)
@@ -131,7 +132,7 @@ def settle_stray_spool(path: Path) -> None:
 
 
 def _read(path: Path) -> SpoolContent | None:
-    """A spool's content; ``None`` where it is not on this machine. One that cannot be parsed is set aside for people."""
+    """A spool's content; ``None`` if it is not on this machine. A spool that cannot be parsed is set aside for people."""
     try:
         return read_spool(path)
     except (ValueError, KeyError, TypeError, AttributeError):
@@ -178,8 +179,8 @@ def _read_time(text: str) -> datetime.datetime | None:
 
 
 def free_forgotten_cells() -> None:
-    """Free leased cells of live calls whose lease ended and that no runner holds. The engine leaves none, but if something
-    did, they would wait for ever. Their open calls are settled like those of a silent runner."""
+    """Free leased cells of live calls whose lease has ended and that belong to no runner. The engine leaves no such cells, but if
+    there were any, they would wait for ever. Their open calls are settled like those of a silent runner."""
     now = read_now()
     runs = WorkQueue.objects.filter(runner=OuterRef("lease_owner"), batch=OuterRef("batch"))
     forgotten = Cell.objects.filter(
@@ -217,8 +218,8 @@ def sweep_others() -> None:
 
 
 def take_tick(name: str, *, every: float) -> datetime.timedelta | None:
-    """How long ago it was begun last, for the one caller that is to do it now; ``None`` when somebody began it within
-    ``every`` seconds."""
+    """How long ago the task was last begun, returned only to the one caller that is to do it now; ``None`` if it was begun within
+    the last ``every`` seconds."""
     now = read_now()
     ticks = Tick.objects.filter(name=name)
     before = ticks.values_list("at", flat=True).first()

@@ -1,4 +1,4 @@
-"""What the processes of a worker may work on at the same time: a number of queues of batches, and the talks.
+"""What the processes of a worker may work on at the same time: a number of queues of batches, and talks.
 
 A talk is a batch that stays open because a person asks in it (``Batch.stays_open``). She waits for each answer, so a talk must not
 wait until one of the large batches makes room, which takes minutes. A worker therefore has one process more than it runs queues,
@@ -64,14 +64,14 @@ def are_kept() -> bool:
 
 @contextmanager
 def take_queue_slot() -> Iterator[bool]:
-    """Hold a slot for a queue; gives whether one was free."""
+    """Take a slot for a queue. Yields whether one was free."""
     with _take([f"queue-{number}" for number in range(_Worker.queues)]) as is_free:
         yield is_free
 
 
 @contextmanager
 def take_talks_slot() -> Iterator[bool]:
-    """Hold the slot for talks; gives whether it was free."""
+    """Take the slot for talks. Yields whether it was free."""
     with _take([TALKS]) as is_free:
         yield is_free
 
@@ -99,7 +99,7 @@ LOOK_SECONDS = 0.2
 def run_talks(queue_id: int) -> None:
     """Run the talk of this queue, and those that begin meanwhile, until none has anything to do.
 
-    Where another process of the worker does so already, it finds this one within ``LOOK_SECONDS``.
+    If another process of the worker already does so, that process finds this queue within ``LOOK_SECONDS``.
     """
     wanted = [queue_id]
     while wanted and not stopping.is_set() and not leases.find_problem():

@@ -32,7 +32,8 @@ AT_ONCE = {"max_retries": 0, "socket_timeout": NOTIFY_SECONDS, "socket_connect_t
 
 
 class _Broker:
-    """Whether the broker was away when last tried. For a few seconds this process then does not try again; it is logged once."""
+    """Whether the broker could not be reached at the last try. This process then does not try again for a few seconds; it is
+    logged once."""
 
     is_away = False
     away_until = 0.0
@@ -40,9 +41,10 @@ class _Broker:
 
 @app.task(name="batches.run_queue")
 def run_queue(queue_id: int) -> None:
-    """Work on one queue, then on another one that waits, until none does. Talks have a place of their own (``slots``).
+    """Work on one queue, then on another one that waits, until none waits. Talks have a separate slot (``slots``).
 
-    A queue for which no slot is free is left to the processes that hold them: each looks for it when it has ended its own.
+    A queue for which no slot is free is left to the processes that have the slots: each of them looks for waiting queues when it
+    has finished its own.
     """
     problem = leases.find_problem()
     if problem:
@@ -61,16 +63,16 @@ def run_queue(queue_id: int) -> None:
 
 
 def _run_to_end(queue_id: int) -> None:
-    """Work on a queue, then ring it again when something is left. While the broker is away no message arrives, so this process
-    goes on with the queue itself."""
+    """Work on a queue, then notify the workers again if something is left. While the broker cannot be reached no message arrives,
+    so this process continues with the queue itself."""
     while work_on_queue(queue_id) and not stopping.is_set() and not leases.find_problem():
         if notify_queue(queue_id):
             return
 
 
 def _find_other(queue_id: int) -> int | None:
-    """Another queue that waits because all slots of this worker were taken when its message came; any one, so that each gets its
-    turn."""
+    """Another queue that waits because all slots of this worker were taken when its message arrived. It is chosen at random, so
+    that each gets its turn."""
     if not slots.are_kept() or stopping.is_set() or leases.find_problem():
         return None
     waiting = [each for each in statements.find_queues_to_notify(talks=False) if each != queue_id]
@@ -102,19 +104,19 @@ def sweep() -> None:
 
 
 def notify_queue(queue_id: int) -> bool:
-    """Tell the workers that a queue has work; whether the message was sent. The sweeper repeats one that is lost."""
+    """Notify the workers that a queue has work. Returns whether the message was sent. The sweeper repeats a lost message."""
     return notify_queues([queue_id])
 
 
 def notify_idle_queues() -> None:
-    """Notify every queue that has work and no runner, unless as many messages as that are waiting already."""
+    """Notify the workers of every queue that has work and no runner, unless that many messages are already waiting."""
     queue_ids = statements.find_queues_to_notify()
     if queue_ids and count_waiting_messages() < len(queue_ids):
         notify_queues(queue_ids)
 
 
 def notify_queues(queue_ids: Sequence[int]) -> bool:
-    """Notify several queues over one connection, within a second or two; whether all messages were sent."""
+    """Notify the workers of several queues over one connection, within a second or two. Returns whether all messages were sent."""
     if time.monotonic() < _Broker.away_until:
         return False
     try:
@@ -131,7 +133,7 @@ def notify_queues(queue_ids: Sequence[int]) -> bool:
 
 
 def count_waiting_messages() -> int:
-    """How many messages no worker has taken yet; 0 when that cannot be known."""
+    """How many messages no worker has taken yet; 0 if this is not known."""
     if time.monotonic() < _Broker.away_until:
         return 0
     connection = connect_at_once()

@@ -1,11 +1,9 @@
 """What this program adds to a Celery worker: its heartbeat, how it forks, and how it ends.
 
-The heartbeat is a thread of its parent process that shows that the worker is alive, settles dead runners and notifies idle
-queues.
-
-It needs neither the broker nor a free process: a beat that went through the broker would wait for busy queues, or
-be lost. It does not run queues itself. While the broker is away, running queues continue (``tasks.run_queue``) and new
-ones wait, because killing a queue that ran in this thread would kill the whole worker.
+The heartbeat is a thread of the worker's parent process that shows that the worker is alive, settles dead runners and notifies
+idle queues. It needs neither the broker nor a free process: a heartbeat sent through the broker would wait for busy queues, or be
+lost. It does not run queues itself, because killing a queue that ran in this thread would kill the whole worker. While the broker
+cannot be reached, running queues continue (``tasks.run_queue``) and new ones wait.
 """
 
 from __future__ import annotations
@@ -81,7 +79,8 @@ class Heartbeat(threading.Thread):
             time.sleep(HEARTBEAT_SECONDS)
 
     def end(self) -> None:
-        """End with the worker: no further beat, and its sign of life is deleted. Without the database the sign stays."""
+        """End with the worker: there is no further heartbeat, and the sign of life is deleted. If the database cannot be reached,
+        the sign of life remains."""
         if not fork_lock.acquire(timeout=HEARTBEAT_SECONDS):
             return
         try:
@@ -127,8 +126,8 @@ class Heartbeat(threading.Thread):
 class Hearing:
     """Whether the worker still receives messages.
 
-    After the broker came back, some versions of Celery keep a connection that delivers nothing: messages then wait although
-    the worker is free, which never lasts a minute in a working one.
+    After the broker has come back, some versions of Celery keep a connection that delivers nothing. Messages then wait although
+    the worker is free, which in a working worker never lasts a minute.
     """
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -136,7 +135,7 @@ class Hearing:
         self.since: float | None = None
 
     def is_lost(self, *, queues: int) -> bool:
-        """Check once; ``True`` when messages have waited at every check for a minute while this worker was free."""
+        """Check once; ``True`` if messages have waited at every check for a minute while this worker was free."""
         if len(celery_state.active_requests) >= queues or not tasks.count_waiting_messages():
             self.since = None
             return False
@@ -187,12 +186,13 @@ def prepare(*, sweeps: bool, queues: int) -> None:
 
 
 def keep_queue_through_sigterm(**kwargs: object) -> None:
-    """In a queue's process: a SIGTERM to the whole group (Ctrl-C, a launcher) must not cut off the calls in flight."""
+    """Called in a queue's process: a SIGTERM to the whole group (Ctrl-C, a launcher) must not cut off the calls in flight."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 def let_calls_go_first(**kwargs: object) -> None:
-    """In a queue's process: let the sending loop interrupt the thread that writes the ledger after 0.5 ms, not Python's 5 ms.
+    """Called in a queue's process: let the sending loop interrupt the thread that writes the ledger after 0.5 ms instead of
+    Python's 5 ms.
 
     With hundreds of calls in flight each such wait leaves slots empty; the gain is in docs/performance.md, batch throughput.
     """
@@ -200,7 +200,7 @@ def let_calls_go_first(**kwargs: object) -> None:
 
 
 def stop_runners(**kwargs: object) -> None:
-    """The worker has to end: no cell is claimed any more, and calls in flight get the time of a soft shutdown."""
+    """The worker has to end: no more cells are claimed, and calls in flight get the time of a soft shutdown."""
     if not stopping.is_set():
         stopping.set()
         threading.Thread(target=_end_in_time, name="deadline", daemon=True).start()

@@ -29,7 +29,7 @@ OUTCOMES = {
 
 @register.filter
 def usd(amount: Decimal | Literal[""] | None) -> str:
-    """US dollars; a dash where not known."""
+    """US dollars; a dash if not known."""
     return write_dollars(amount)
 
 
@@ -53,13 +53,14 @@ def duration(seconds: float | None) -> str:
 
 @register.filter
 def in_words(name: str) -> str:
-    """A stored name for reading: ``off_format`` is "off format". The identifier of a code, which has a dot, stays."""
+    """A stored name in readable form: ``off_format`` becomes "off format". The identifier of a code, which has a dot, stays as it
+    is."""
     return name if "." in name else name.replace("_", " ")
 
 
 @register.filter
 def outcome_words(name: str) -> str:
-    """An outcome for reading: the engine's own in words, those of a kind by their names."""
+    """An outcome in readable form: the engine's outcomes in words, those of a kind by their names."""
     return OUTCOMES.get(name) or in_words(name)
 
 
@@ -92,7 +93,7 @@ def mean_usd(nano: float | None) -> str:
 
 @register.filter
 def took(attempt: Attempt) -> str:
-    """How long an attempt took, to a tenth of a second; a dash where nothing was sent or it has not ended."""
+    """How long an attempt took, to a tenth of a second; a dash if nothing was sent or if it has not ended."""
     if attempt.sent_at is None or attempt.done_at is None or attempt.end == Attempt.End.CACHED:
         return "–"
     return f"{(attempt.done_at - attempt.sent_at).total_seconds():.1f} s"

@@ -52,15 +52,15 @@ def _back(request: BatchRequest, batch: Batch) -> HttpResponse:
 
 
 def _act(request: BatchRequest, act: Callable[[], object]) -> HttpResponse:
-    """Go back to the batch once ``act`` is done, or with the words of its refusal."""
+    """Go back to the batch after ``act``, with the words of the refusal if ``act`` was refused."""
     with at_top(request):
         act()
     return _back(request, request.batch)
 
 
 def _change(act: Callable[..., object], form: type[BaseForm], name: str, value: str) -> Callable[..., HttpResponseBase]:
-    """The view that lets ``act`` store the one field of ``form``; ``name`` is the form's on the page, ``value`` what the act calls
-    the field."""
+    """The view in which ``act`` stores the single field of ``form``; ``name`` is the form's name on the page, ``value`` the act's
+    argument for the field."""
 
     @control_view
     def view(request: BatchRequest) -> HttpResponse:
@@ -82,7 +82,7 @@ change_cap = _change(actions.change_cap, CapForm, "cap_form", "cap_usd")
 
 @control_view
 def control_batch(request: BatchRequest) -> HttpResponse:
-    """Pause, resume or drain; to cancel and to abort, a page asks first."""
+    """Pause, resume or drain; for cancel and abort, a page asks for confirmation first."""
     batch = request.batch
     name = request.POST.get("act", "")
     if name in ENDS:
@@ -98,7 +98,7 @@ def control_batch(request: BatchRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @batch_view(Permission.RUN_BATCHES, hides_by_itself=True)
 def end_batch(request: BatchRequest) -> HttpResponse:
-    """Ask, then cancel or abort."""
+    """Ask for confirmation, then cancel or abort."""
     batch = request.batch
     if request.method == "POST":
         how = request.POST.get("how", "cancel")
@@ -112,7 +112,7 @@ def end_batch(request: BatchRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @batch_view(Permission.RUN_BATCHES, hides_by_itself=True)
 def end_job(request: BatchRequest, job_id: int) -> HttpResponse:
-    """Ask, then end a job that its provider does not know any more."""
+    """Ask for confirmation, then end a job that its provider no longer recognizes."""
     batch = request.batch
     job = get_object_or_404(ProviderJob, pk=job_id, queue__batch=batch)
     if request.method == "POST":
@@ -163,7 +163,7 @@ def release_held(request: BatchRequest) -> HttpResponse:
 @sends_files
 @control_view
 def download_requests(request: BatchRequest) -> HttpResponseBase:
-    """The requests of the cells that wait for an answer, one line of JSON each. A POST, because the export is recorded."""
+    """The requests of the cells that wait for an answer, one line of JSON each. It is a POST because the export is recorded."""
     batch = request.batch
     if not request.visibility.allows_requests:
         messages.error(request, f"The requests were not written. {request.visibility.sentence}")
@@ -220,7 +220,7 @@ def grant_account(request: HttpRequest, account_id: int) -> HttpResponse:
 @owner_view
 @require_POST
 def revoke(request: HttpRequest, account_id: int) -> HttpResponse:
-    """End the grant of one study; pause its batches if that was asked."""
+    """End the grant of one study, and pause its batches if requested."""
     account = get_object_or_404(ProviderAccount, pk=account_id)
     study = get_object_or_404(Study, slug=request.POST.get("study", ""))
     person = person_of(request)
@@ -237,7 +237,7 @@ def revoke(request: HttpRequest, account_id: int) -> HttpResponse:
 @require_safe
 @study_view(Permission.RUN_BATCHES)
 def show_grants(request: StudyRequest) -> HttpResponse:
-    """What the study was granted, and what is left of it."""
+    """The grants of a study, and what is left of them."""
     rows = describe_grants(list_grants(study=request.study), request.user)
     return render(request, "batches/grants.html", {"rows": rows})
 

@@ -39,8 +39,8 @@ def run_wizard(
 ) -> HttpResponse:
     """The form, then its review, then the batch. ``plan`` and ``launch`` read the valid form and may raise ``Refused``.
 
-    Nothing is written before the last step; each step passes on everything that was typed. A changed form is another
-    launch: it comes back with a new idempotency key.
+    Nothing is written before the last step; each step passes on everything that was typed. A changed form counts as another
+    launch: it is shown again with a new idempotency key.
     """
     if request.method != "POST":
         return render(request, template, {"form": form})
@@ -86,7 +86,8 @@ def batch_view(
 ) -> Callable[[Callable[Concatenate[BatchRequest, P], HttpResponseBase]], Callable[..., HttpResponseBase]]:
     """Load the batch named by the address (``batch_id``) for a member who has ``permission``.
 
-    Who may not see all of it gets the page that says so, unless the view ``hides_by_itself`` what is hidden.
+    A person who may not see all of it gets a page that says so, unless the view itself leaves out what is hidden
+    (``hides_by_itself``).
     """
 
     def decorate(view: Callable[Concatenate[BatchRequest, P], HttpResponseBase]) -> Callable[..., HttpResponseBase]:
@@ -107,8 +108,8 @@ def batch_view(
 
 
 def offer_calls(request: BatchRequest, *, input_id: int | None = None, back: str = "") -> UnblindingForm | None:
-    """The form that unblinds the interviews of the batch, or of one input, where that would show more of it. It leads back to the
-    page itself, or after a POST to ``back``, the batch by default."""
+    """The form that unblinds the interviews of the batch or of one input, if that would show more of it. It leads back to the
+    same page, or, after a POST, to ``back``, which is the batch by default."""
     visibility = request.visibility
     interviews: Iterable[int] = visibility.interviews
     if not interviews:
@@ -134,15 +135,15 @@ def show_closed(
     back: str = "",
     **more: object,
 ) -> HttpResponse:
-    """Why the calls of the batch, or those of one input, are hidden, and the form that unblinds them. Every page that hides them
-    is rendered here, so that none names a way out without it."""
+    """Why the calls of the batch, or those of one input, are hidden, and the form that unblinds them. Every page that hides calls
+    is rendered here, so that none tells people to unblind without offering the form."""
     unblinding = offer_calls(request, input_id=input_id, back=back)
     context = {"batch": request.batch, "visibility": request.visibility, "unblinding": unblinding, **more}
     return render(request, template, context, status=status)
 
 
 def control_view(view: Callable[[BatchRequest], HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """Only what people who run batches POST reaches ``view``; other requests are redirected to the batch."""
+    """Only POST requests of people who may run batches reach ``view``; other requests are redirected to the batch."""
 
     @require_http_methods(["GET", "HEAD", "POST"])
     @batch_view(Permission.RUN_BATCHES, hides_by_itself=True)

@@ -1,4 +1,4 @@
-"""Pages of batches: the list, the progress of one, what it costs, and that as charts."""
+"""Pages of batches: the list, the progress of one batch, and its costs, also as charts."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import find_number
 
 CAP_IN_SIGHT = 5
-"""The cap is drawn unless it is more than this many times what was spent: the bars would be too short to see."""
+"""The cap is drawn unless it is more than this many times the amount spent, because the bars would then be too short to see."""
 PER_PAGE = 50
 
 
 def draw_spend(batch: Batch, rows: Sequence[dict[str, Any]], *, is_priced: bool, models_url: str) -> RowChart:
-    """The money of each arm and of all: what is known to be spent, and what lost calls may have cost besides."""
+    """The money of each arm and of all arms: what is known to be spent, and what lost calls may have cost in addition."""
     drawn = []
     sums: dict[str, tuple[int, int]] = {}
     for row in rows:
@@ -106,7 +106,7 @@ def draw_spend(batch: Batch, rows: Sequence[dict[str, Any]], *, is_priced: bool,
         key="spend",
         title=f"Spent by batch {batch.pk}, by arm",
         rows=drawn if is_priced and spent + lost else [],
-        series=("spent", "may have been spent by calls whose end was lost"),
+        series=("spent", "may have been spent by calls with an unknown end"),
         high=None,
         unit="$",
         references=references,
@@ -116,7 +116,7 @@ def draw_spend(batch: Batch, rows: Sequence[dict[str, Any]], *, is_priced: bool,
 
 
 def draw_days(batch: Batch, rows: Sequence[dict[str, Any]]) -> PanelChart | None:
-    """What the arms of each model spent by day; None for a batch of one day, or without any cost."""
+    """What the arms of each model spent by day; None for a batch of a single day or without any cost."""
     days = sorted({row["day"] for row in rows})
     if len(days) < 2 or not any(row["nano"] for row in rows):
         return None
@@ -151,7 +151,7 @@ def _read_dollars(nano: int) -> float:
 def list_batches(request: StudyRequest) -> HttpResponse:
     """Every batch of the study, newest first, in the same number of queries however many there are.
 
-    While one of them is open, htmx asks for the page again every five seconds and takes the list from it.
+    While one of them is open, htmx requests the page again every five seconds and takes the list from it.
     """
     page = Paginator(Batch.objects.filter(study=request.study), PER_PAGE).get_page(request.GET.get("page"))
     batches, viewer = list(page), get_viewer(request)
@@ -188,7 +188,7 @@ def show_batch(request: BatchRequest) -> HttpResponse:
 
 
 def render_batch(request: BatchRequest, *, status: int = 200, **forms: BaseForm) -> HttpResponse:
-    """The page of a batch, or for htmx the changed parts of it. ``forms`` are those with errors."""
+    """The page of a batch or, for htmx, its changed parts. ``forms`` are the forms with errors."""
     batch = request.batch
     if request.method == "POST":
         # The change may have been made in part, or by somebody else.
@@ -238,7 +238,7 @@ def _answer_poll(
 def _describe_controls(
     request: BatchRequest, context: Mapping[str, object], forms: dict[str, BaseForm]
 ) -> dict[str, object]:
-    """The forms of those who may control the batch, with the estimate for the approval. Nothing for others."""
+    """The forms for people who may control the batch, with the estimate for the approval. Empty for others."""
     if Permission.RUN_BATCHES not in request.role.permissions:
         return {}
     batch = request.batch
@@ -262,7 +262,7 @@ def _describe_controls(
 
 
 def find_cap_warning(request: BatchRequest, cap: Decimal | None) -> str:
-    """What the page says of this cap by the estimate after the pilot; empty where the person may not see the estimate."""
+    """What the page says about this cap, given the estimate after the pilot; empty if the person may not see the estimate."""
     batch = request.batch
     if batch.state != Batch.State.WAITING or cap is None:
         return ""
@@ -299,7 +299,7 @@ def show_spend(request: BatchRequest) -> HttpResponse:
 @require_POST
 @batch_view(Permission.VIEW)
 def download_spend(request: BatchRequest) -> HttpResponse:
-    """The same as a file."""
+    """The costs by arm and day, as a file."""
     batch, format = request.batch, request.POST.get("format", "csv")
     return send_batch_table(
         SPEND, read_spend(batch), format, "batch.downloaded", batch=batch, report="batch", by=request.user
@@ -314,8 +314,8 @@ SIBLINGS_SHOWN = 50
 def list_attempts(request: BatchRequest) -> HttpResponse:
     """The attempts of a batch, newest first, that match the selection and may be seen.
 
-    Those without an answer say nothing of what a machine answered, so everybody who sees others' labels may read why they
-    failed; coders who do not would learn from their number how much was asked.
+    Attempts without an answer reveal nothing about a machine's answers, so everybody who may see others' labels can read why they
+    failed. Coders who may not would learn from their number how much was asked.
     """
     batch, visibility = request.batch, request.visibility
     sees_unanswered = Permission.SEE_ALL_CODINGS in request.role.permissions
@@ -386,8 +386,8 @@ def show_attempt(request: BatchRequest, attempt_id: int) -> HttpResponse:
 
 
 def _show_why_unanswered(request: BatchRequest, attempt: Attempt) -> HttpResponse:
-    """Why an attempt brought no answer, for somebody who may not see the calls of its cell: neither request nor tokens. One
-    with an answer is hidden, and so is a message that could quote a request with a machine's labels."""
+    """Why an attempt brought no answer, for a person who may not see the calls of its cell: neither request nor tokens are shown.
+    An attempt with an answer is hidden, and so is a message that could quote a request with a machine's labels."""
     if not attempt.is_unanswered:
         return show_closed(request, input_id=attempt.cell.input_id)
     lean = Attempt.objects.defer("raw", "prompt", "history").order_by("pk")

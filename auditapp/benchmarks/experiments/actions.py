@@ -29,15 +29,16 @@ class Loaded(NamedTuple):
     """What a file of units brought."""
 
     new: Annotated[int, "Number of units that were not there."]
-    completed: Annotated[int, "Number of units with an outcome that was not known."]
-    unchanged: Annotated[int, "Number of units that are as they were."]
+    completed: Annotated[int, "Number of existing units for which outcomes were added."]
+    unchanged: Annotated[int, "Number of units that did not change."]
 
 
 @transaction.atomic
 def lock_plan(*, study: Study, plan: Plan, by: trail.Actor, name: str = "") -> Experiment:
-    """Store the plan of a new experiment, which nobody can change from now on; ``name`` is that of the plan without one.
+    """Store the plan of a new experiment, which nobody can change afterwards.
 
-    The same plan under the same name again gives the experiment there is. Raises ``Refused``.
+    Without ``name``, the name in the plan is used. The same plan under the same name again returns the existing experiment.
+    Raises ``Refused``.
     """
     needed = "Give the experiment a name."
     name = check_text(name or plan.name, field="name", max_length=MAX_NAME, needed=needed, one_line=True)
@@ -48,7 +49,7 @@ def lock_plan(*, study: Study, plan: Plan, by: trail.Actor, name: str = "") -> E
         if known.sha256 == plan.sha256:
             return known
         raise Refused(
-            f"The plan of {known.name} was locked on {known.locked_at:%d %B %Y} and says something else. A locked plan does not "
+            f"The plan of {known.name} was locked on {known.locked_at:%d %B %Y} and differs from this one. A locked plan does not "
             "change: give the other experiment another name.",
             field="name",
         )
@@ -68,8 +69,8 @@ def lock_plan(*, study: Study, plan: Plan, by: trail.Actor, name: str = "") -> E
 def load_enrolments(*, experiment: Experiment, data: bytes, by: trail.Actor) -> Loaded:
     """Store the units of a CSV in UTF-8, all or none.
 
-    A unit that is there with outcomes that were not known before is completed: a new row, and the one before is kept. A unit in
-    another arm or group than before, and an outcome that was known otherwise, is refused. Raises ``Refused``.
+    An existing unit with outcomes that were not known before is completed with a new row, and its previous row is kept. A unit
+    with another arm or group than before, or a known outcome with another value, is refused. Raises ``Refused``.
     """
     try:
         # Read to its end before anything is locked: others can write meanwhile.
@@ -93,10 +94,11 @@ def load_enrolments(*, experiment: Experiment, data: bytes, by: trail.Actor) -> 
 
 @transaction.atomic
 def draw_audit(*, experiment: Experiment, per_arm: int, seed: int, by: trail.Actor) -> list[SampledUnit]:
-    """Draw the units whose threads are to be read: as many of each arm, at random by ``seed``, in an order at random over all arms.
+    """Draw the units whose threads are to be read: the same number from each arm, at random by ``seed``, in random order over
+    all arms.
 
-    One sample is drawn for an experiment: a second would let people choose. Raises ``Refused``, also where an arm has
-    fewer units.
+    An experiment has only one sample, because with a second one people could choose between them. Raises ``Refused``, also if an
+    arm has fewer units.
     """
     if not 1 <= per_arm <= MAX_SAMPLE:
         raise Refused(f"Draw 1 to {MAX_SAMPLE:,} units of each arm.", field="per_arm")
@@ -104,7 +106,9 @@ def draw_audit(*, experiment: Experiment, per_arm: int, seed: int, by: trail.Act
         raise Refused(f"The seed is a number from 0 to {MAX_SEED:,}.", field="seed")
     held = Experiment.objects.select_for_update(no_key=True).get(pk=experiment.pk)
     if held.sampled.exists():
-        raise Refused("The sample of this experiment was drawn before, and a sample is drawn once.", field="seed")
+        raise Refused(
+            "The sample of this experiment has already been drawn. A sample is drawn only once.", field="seed"
+        )
     drawing = random.Random(seed)  # noqa: S311 - a sample, not a secret
     drawn: list[tuple[str, str]] = []
     for arm in sorted(read_stored_plan(held).allocation):

@@ -1,4 +1,4 @@
-"""The export of enrolments: which unit was assigned to which arm, and what came out of it."""
+"""The export of enrolments: which unit was assigned to which arm, and its outcomes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COLUMNS = [
         plan_sha256="experiment__sha256",
     ),
     column("sampled", "", "Whether its thread was drawn to be read.", bool),
-    column("masked", "", "Whether arm, group and outcomes are left empty, because its thread is read masked.", bool),
+    column("masked", "", "Whether arm, group and outcomes are empty because the unit's thread is read masked.", bool),
     *columns(Enrolment, "arm group"),
     column("outcome", "", "The primary outcome of the plan, where it is yes or no; empty where it is not known.", bool),
     column(
@@ -34,11 +34,11 @@ COLUMNS = [
 
 
 def read_rows(scope: Scope) -> Iterator[Sequence[object]]:
-    """Every unit of every experiment, by their names: the order of a file may tell the arms. None for somebody who sees her own
-    work alone.
+    """Every unit of every experiment, ordered by name, because the order in a file may reveal the arms. Empty for a person who
+    sees only her own work.
 
-    Of a unit whose thread is masked, only that it was assigned. So it is for all of a sample, from the day it is drawn
-    until no thread of it is masked any more, and for a unit whose thread may still come.
+    For a unit whose thread is masked, it says only that the unit was assigned. This applies to all units of a sample, from the
+    draw until none of its threads is masked any more, and to units whose threads may still be imported.
     """
     if scope.only is not None:
         return

@@ -39,13 +39,13 @@ class EnrolmentQuerySet(models.QuerySet["Enrolment"]):
     """Which enrolments count."""
 
     def current(self) -> Self:
-        """Those that no later file has completed."""
+        """The rows that no later file has completed."""
         return self.filter(is_current=True)
 
 
 class Enrolment(models.Model):
-    """That a unit (a user, a request) was assigned to an arm, and what came out of it: {name of an outcome: true or false, or a
-    number where the plan says so}, each where it is known.
+    """The assignment of a unit (a user, a request) to an arm, with its outcomes: {name of an outcome: true or false, or a
+    number if the plan says so}, as far as they are known.
 
     An outcome that arrives later is a new row, and the row before is no longer current; what was known never changes.
     """
@@ -73,8 +73,8 @@ class Enrolment(models.Model):
 
 
 class SampledUnit(models.Model):
-    """A unit that was drawn for the audit: its thread is brought in masked and read like any other. ``place`` is its place in the
-    list of what is to be fetched, at random, so that the list says nothing of the arms."""
+    """A unit that was drawn for the audit: its thread is imported masked and read like any other. ``place`` is its random
+    position in the list of units to be fetched, so that the list reveals nothing about the arms."""
 
     experiment = models.ForeignKey(Experiment, on_delete=models.PROTECT, related_name="sampled")
     unit = models.CharField(max_length=200)

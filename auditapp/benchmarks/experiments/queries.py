@@ -52,7 +52,7 @@ class Sample(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Whether arms may be told of its units: their threads were brought in, and none is masked any more."""
+        """Whether the arms of its units may be shown: their threads were imported, and none is masked any more."""
         return bool(self.threads) and not self.masked
 
 
@@ -78,7 +78,8 @@ def read_report(experiment: Experiment, *, viewer: Viewer | None = None, coder: 
 
 
 def count_loads(experiment: Experiment) -> int:
-    """How many files changed the units of an experiment, by the audit trail. After each the differences could be read."""
+    """How many files changed the units of an experiment, according to the audit trail. The differences could be read after
+    each of them."""
     events = AuditEvent.objects.filter(
         stream=trail.study_stream(experiment.study_id), target=trail.describe_target(experiment), action=LOADED
     )
@@ -89,9 +90,9 @@ def read_moves(experiment: Experiment, *, viewer: Viewer | None = None, coder: s
     """The moves of the sample's threads by arm, as ``moves.compare_moves`` returns them; None where no sample was drawn.
 
     With ``drawn``, how many units were drawn, ``found``, of how many the study has the thread, and ``masked``, how many of these
-    are masked. While one is, no arm is told, so no effect either: few threads of an arm would tell the arm of each. By blind
-    readings of ``coder``, as far as ``viewer`` may see them; without a viewer all are read. Raises ``Refused`` for a
-    coder who has read none of the threads.
+    are masked. While any thread is masked, neither arms nor effects are shown, because with few threads in an arm the effects
+    would reveal the arm of each. By blind readings of ``coder``, as far as ``viewer`` may see them; without a viewer all are
+    read. Raises ``Refused`` for a coder who has read none of the threads.
     """
     sample = read_sample(experiment)
     if not sample.units:
@@ -134,7 +135,7 @@ def read_sample(experiment: Experiment) -> Sample:
 
 
 def describe_experiment(experiment: Experiment, report: Mapping[str, Any], sample: Sample) -> dict[str, Any]:
-    """The facts of an experiment for its sentences in a paper. Moves are not in them: they are readings of one person."""
+    """The facts of an experiment for its sentences in a paper. Moves are not included, because they are codings of one person."""
     plan = read_stored_plan(experiment)
     threads = experiment.study.interviews.filter(pk__in=list(sample.threads.values()))
     return {

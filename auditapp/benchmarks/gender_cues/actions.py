@@ -1,4 +1,4 @@
-"""Allowing the probe in a study, and withdrawing that."""
+"""Allowing the probe in a study and withdrawing this permission; loading reviews, launching probes and storing rationales."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ NO_REASON = "Say in a few words why the purpose is withdrawn."
 
 
 def allow_probe(*, study: Study, text: str, by: User, based_on: int | None = None) -> Purpose:
-    """Store what the study runs the probe for. That turns the probe on; another text is the next number.
+    """Store the purpose for which the study runs the probe. This turns the probe on; a new text becomes the next number.
 
-    ``by`` owns the study: nobody else may allow it. ``based_on`` is the latest number that she saw, 0 for none. Raises
+    ``by`` owns the study, because nobody else may allow it. ``based_on`` is the latest number that she saw, 0 for none. Raises
     ``Refused``, of which ``WrittenMeanwhile`` and ``NothingChanged``.
     """
     _require_owner(study, by, "allow the probe")
@@ -77,8 +77,8 @@ def withdraw_purpose(*, study: Study, number: int, reason: str, by: User) -> Pur
     """Withdraw the purpose in force, which turns the probe off. Its open batches are cancelled: calls in flight finish and are
     stored. Reviews and figures stay and can be read.
 
-    ``number`` is that of the purpose as ``by`` saw it; ``by`` owns the study. Raises ``Refused`` where another one is in force by
-    now, or none.
+    ``number`` is that of the purpose as ``by`` saw it; ``by`` owns the study. Raises ``Refused`` if another purpose is in force
+    by now, or none.
     """
     _require_owner(study, by, "withdraw the purpose of the probe")
     reason = check_reason(reason, needed=NO_REASON)
@@ -131,11 +131,11 @@ def load_reviews(
     text: str = "",
     category: str = "",
 ) -> ReviewSet:
-    """Store the reviews of a CSV that the rules keep, with the funnel of all of them.
+    """Store the reviews in a CSV that the rules keep, with a funnel that counts all of them.
 
-    ``category_method``: what inferred the categories from first names, with its version; ``source``: where the reviews are
-    from, and what allows their use; ``text`` and ``category`` are headings where the file has others than usual. The file is read
-    once, row by row, before anything is written. Raises ``Refused``.
+    ``category_method``: the method that inferred the categories from first names, with its version; ``source``: where the reviews
+    are from, and what permits their use; ``text`` and ``category`` are the headings, if the file does not use the usual ones. The
+    file is read once, row by row, before anything is written. Raises ``Refused``.
     """
     require_purpose(study)
     name = _check("name", name, MAX_NAME, "The name")
@@ -153,8 +153,8 @@ def load_reviews(
             kept.append((review.text, review.category))
             if len(kept) > MAX_KEPT:
                 raise Refused(
-                    f"The rules keep more than {MAX_KEPT:,} reviews, the most that a study keeps of one file. Declare a stricter "
-                    "rule."
+                    f"The rules keep more than {MAX_KEPT:,} reviews, the most that a study stores from one file. Declare a "
+                    "stricter rule."
                 )
     except (ReadError, RulesRefused) as error:
         raise Refused(str(error)) from error
@@ -203,7 +203,7 @@ def load_reviews(
 
 
 class _Hashed(io.RawIOBase):
-    """A file whose SHA-256 is known once it has been read to its end."""
+    """A file whose SHA-256 is known after it has been read to the end."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -234,10 +234,13 @@ def _check(field: str, text: str, most: int, what: str) -> str:
 
 
 UNCONFIRMED = (
-    "Confirm that the source of the reviews allows sending them to the providers of the chosen models, and that you have read the "
-    "terms of these. Nothing was launched."
+    "Confirm that the source of the reviews permits sending them to the providers of the chosen models, and that you have read "
+    "these providers' terms. Nothing was launched."
 )
-NO_FILES = "Requests of a probe contain reviews, so they are not written to a file. Ask live, or by the provider's batch service."
+NO_FILES = (
+    "The requests of a probe contain reviews, so they are not written to a file. Ask live, or use the provider's batch "
+    "service."
+)
 
 
 @transaction.atomic
@@ -264,7 +267,7 @@ def launch_probe(
     if options.route == Batch.Route.FILE:
         raise Refused(NO_FILES)
     if options.repeats != 1:
-        raise Refused("A probe asks about each review once under each condition.")
+        raise Refused("A probe asks about each review only once under each condition.")
 
     def plan() -> LaunchPlan:
         return plan_probe(
@@ -295,13 +298,13 @@ def plan_probe(
 ) -> LaunchPlan:
     """What a launch would ask; writes nothing.
 
-    ``texts``: how many texts of each scored category each condition gets. With ``same_texts`` every condition gets the first so
-    many in the order of the set, so that conditions can be paired; without, texts of its own. ``androgynous``: as many of that
-    category besides, which are counted and not scored. Reads reviews.study. Raises ``Refused``.
+    ``texts``: how many texts of each scored category each condition gets. With ``same_texts``, every condition gets the first
+    texts in the order of the set, so that conditions can be paired; otherwise each condition gets its own texts. ``androgynous``:
+    how many texts of that category are added, which are counted but not scored. Reads reviews.study. Raises ``Refused``.
     """
     require_purpose(reviews.study)
     if not variants or len({variant.pk for variant in variants}) != len(variants):
-        raise Refused("Choose at least one model, each once.")
+        raise Refused("Choose at least one model, and each model only once.")
     asked = {condition: texts[condition] for condition in CONDITIONS if texts.get(condition)}
     if set(texts) - set(CONDITIONS):
         raise Refused(f"The conditions are {', '.join(CONDITIONS)}.")
@@ -351,7 +354,7 @@ def plan_probe(
 
 def _check_numbers(reviews: ReviewSet, asked: Mapping[str, int], *, same_texts: bool, androgynous: int) -> None:
     if not asked:
-        raise Refused("Say how many texts at least one condition gets.")
+        raise Refused("Give the number of texts for at least one condition.")
     few = [condition for condition, count in asked.items() if count < MIN_TEXTS]
     if few:
         raise Refused(
@@ -388,11 +391,11 @@ def _warn(asked: Mapping[str, int]) -> list[str]:
     said = []
     if MAY_ABSTAIN not in asked:
         said.append(
-            "The condition in which the model may abstain is not asked. It is recommended: without it nobody learns how much of "
-            "Table 1 is owed to the demand for a guess."
+            "The condition in which the model may abstain is not included. It is recommended, because it shows how much of "
+            "Table 1 is due to the demand for a guess."
         )
     if not {CONTROL, PRIMED} <= set(asked):
-        said.append("Control and primed are not both asked, so the two cannot be compared.")
+        said.append("Control and primed are not both included, so the two cannot be compared.")
     if CONTROL in asked or PRIMED in asked:
         said.append(
             "The prompts of control and primed are reconstructions from Appendix A, which has lost its highlighting."
@@ -401,21 +404,23 @@ def _warn(asked: Mapping[str, int]) -> list[str]:
 
 
 PER_THREAD = 25
-BASIS = "Words of a model on a text of a probe. They may quote the text; its source decides on any other use."
+BASIS = "Words of a model about a text of a probe. They may quote the text; any other use depends on the source of the text."
 
 
 @transaction.atomic
 def store_rationales(*, batch: Batch, into: Study, by: trail.Actor, seed: int) -> dict[str, int]:
-    """Store the rationales of Emotion and Textual Style of a batch's primed answers as masked threads of ``into``, a study of their
-    own, ``PER_THREAD`` to a thread, in an order drawn by ``seed``.
+    """Store the rationales of Emotion and Textual Style of a batch's primed answers as masked threads of ``into``, a separate
+    study, ``PER_THREAD`` to a thread, in an order drawn by ``seed``.
 
-    Category, prediction, model and review are not stored with a rationale, whose own words may say what was predicted. What was
-    stored before is left out, so a batch that has grown can be stored again. Returns how many "threads" and "rationales" were
-    stored, and how many answers of the subset are "without_rationale". Reads batch.study. Raises ``Refused``.
+    Category, prediction, model and review are not stored with a rationale, although its own words may reveal the prediction.
+    Rationales that were stored before are left out, so a batch that has grown can be stored again. Returns how many "threads" and
+    "rationales" were stored, and how many answers of the subset are "without_rationale". Reads batch.study. Raises ``Refused``.
     """
     require_purpose(batch.study, locks=True)
     if into.pk == batch.study_id:
-        raise Refused("Rationales are coded in a study of their own, so that nobody who codes them sees the probe.")
+        raise Refused(
+            "Rationales must be coded in a separate study, so that the people who code them do not see the probe."
+        )
     if isinstance(by, User) and not _may(by, into, Permission.IMPORT):
         raise Refused(
             f"You may not import into the study {into.name}. A lead of that study can store the rationales there."
@@ -430,7 +435,7 @@ def store_rationales(*, batch: Batch, into: Study, by: trail.Actor, seed: int) -
         .first()
     )
     if elsewhere:
-        raise Refused(f"Rationales of batch {batch.pk} are in the study {elsewhere} already. Store the rest there.")
+        raise Refused(f"Rationales of batch {batch.pk} are already in the study {elsewhere}. Store the rest there too.")
     trials = Trial.objects.filter(
         cell__batch=batch, cell__arm__task=PRIMED, status=OK, review__category__in=SCORED, rationale_turn__isnull=True
     ).order_by("cell_id")

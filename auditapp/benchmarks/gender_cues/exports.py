@@ -1,4 +1,4 @@
-"""Exports of a study's probes: figures of groups. No review, no answer and no id of either is in them."""
+"""Exports of a study's probes, with figures about groups. They contain no review, no answer and no id of either."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ _MEANINGS = {
     "chosen by the model's own answer: a difference in them does not show an effect of a cue.",
     "n_woman": "Valid answers on texts whose name-inferred category is woman.",
     "n_man": "The same of man.",
-    "predicted_woman_of_woman": "Of those on women's texts, how many predict a woman.",
-    "predicted_woman_of_man": "Of those on men's texts, how many predict a woman.",
-    "rate_woman": "Share of women's texts predicted as a woman's; with Wilson's interval (95 %).",
-    "rate_man": "Share of men's texts predicted as a woman's; with Wilson's interval.",
+    "predicted_woman_of_woman": "How many answers on women's texts predict a woman.",
+    "predicted_woman_of_man": "How many answers on men's texts predict a woman.",
+    "rate_woman": "Share of women's texts that are predicted to be by a woman, with Wilson's interval (95 %).",
+    "rate_man": "Share of men's texts that are predicted to be by a woman, with Wilson's interval (95 %).",
     "difference": "The first share minus the second; with Newcombe's interval.",
     "chi2": "Pearson's chi-square, uncorrected.",
     "test": "The test that counts: Pearson where five or more are expected in each cell, else Fisher; none below ten texts of a "
     "category.",
     "p": "Its P.",
-    "p_holm": "Its P by Holm, over all tests of Table 1 of the batch.",
+    "p_holm": "Its P value, adjusted over all tests of Table 1 of the batch (Holm).",
     "family": "How many tests these are.",
-    "mark": "few or rough, where the smaller category has fewer than 10 or 20 texts.",
-    "verdict": "What the chart of the page says of the row.",
+    "mark": "few or rough, if the smaller category has fewer than 10 or 20 texts.",
+    "verdict": "The verdict that the chart on the page gives for the row.",
     "note": "How the answers of the row are chosen, and how many abstentions are left out.",
-    "accuracy": "Share of right predictions among answers that predict, abstentions left out; with Wilson's interval.",
+    "accuracy": "Share of right predictions among answers that make a prediction, without abstentions; with Wilson's interval.",
     "balanced_accuracy": "Mean of the shares of right predictions among women's and men's texts.",
     "degenerate": "Whether one label makes up more than 90 % of the predictions.",
-    "invalid": "Answers that follow no rule; in rows of all alone, as are the next four.",
+    "invalid": "Answers that no rule can read; only in rows of the subset all, like the next four.",
     "refused": "Refusals.",
     "no_answer": "Empty answers, or none.",
     "abstained": "Abstentions, where the prompt allows them.",
     "not_scored": "Answers on texts whose category is androgynous or unknown.",
-    "step": "Name of the rule; read: what the file held.",
+    "step": "Name of the rule; read: the content of the file.",
     "woman": "Texts of the name-inferred category woman.",
     "man": "Of man.",
     "androgynous": "Of androgynous.",
     "unknown": "Of unknown.",
     "total": "All of them.",
-    "of_step_before": "Share of the texts of the step before.",
+    "of_step_before": "Share of the texts of the previous step.",
     "of_first": "Share of the texts of the file.",
 }
 
@@ -69,7 +69,7 @@ FUNNEL_COLUMNS = [
 
 
 def read_table1(scope: Scope) -> Iterator[Sequence[object]]:
-    """Table 1 of every probe of the study; none where no owner ever allowed the probe."""
+    """Table 1 of every probe of the study; empty if no owner has ever allowed the probe."""
     if find_latest(scope.study) is None:
         return
     for batch in scope.study.batches.filter(kind=KIND).order_by("pk"):
@@ -78,7 +78,7 @@ def read_table1(scope: Scope) -> Iterator[Sequence[object]]:
 
 
 def read_funnels(scope: Scope) -> Iterator[Sequence[object]]:
-    """The funnels of every set of reviews; none where no owner ever allowed the probe."""
+    """The funnels of every set of reviews; empty if no owner has ever allowed the probe."""
     if find_latest(scope.study) is None:
         return
     for reviews in ReviewSet.objects.filter(study=scope.study).order_by("pk"):
@@ -91,7 +91,7 @@ CAVEAT = "Binary by the design that is replicated; no claim about persons; the e
 PROBE_TABLE1 = Export(
     key="probe_table1",
     name="Gender-cue probe, Table 1",
-    sentence=f"How often texts by women and by men were predicted as a woman's, with tests. {CAVEAT}",
+    sentence=f"How often texts by women and by men were predicted to be by a woman, with tests. {CAVEAT}",
     row="a probe's model, condition and subset of answers",
     columns=TABLE1_COLUMNS,
     permission=Permission.SEE_ALL_CODINGS,

@@ -40,7 +40,7 @@ class WithdrawForm(forms.Form):
         max_length=MAX_REASON,
         error_messages={"required": NO_REASON},
         widget=forms.Textarea({"rows": 3}),
-        help_text="It is shown with every earlier figure, with your name.",
+        help_text="It is shown with every earlier figure, together with your name.",
     )
 
 
@@ -62,7 +62,7 @@ EXAMPLE = {
 
 
 class LoadForm(RowForm):
-    """A file of reviews, the rules that winnow it, and where it is from."""
+    """A file of reviews, the rules that filter it, and where it is from."""
 
     file = forms.FileField(
         label="File of reviews",
@@ -73,8 +73,9 @@ class LoadForm(RowForm):
     rules = forms.CharField(
         widget=forms.Textarea({"rows": 14, "spellcheck": "false"}),
         initial=json.dumps(EXAMPLE, indent=1),
-        help_text="Declared rules, applied in order; this is an example. length (unit words or characters, at_least, at_most), "
-        "equals (column, value), contains and excludes (terms; * for any ending). Only texts that they keep are stored.",
+        help_text="The rules, which are applied in order; this is an example. length (unit words or characters, at_least, "
+        "at_most), equals (column, value), contains and excludes (terms; * for any ending). Only texts that they keep "
+        "are stored.",
     )
     seed = seed_field(largest=MAX_SEED, help_text="With the same seed the same reviews are drawn again.")
     field_order = ("name", "file", "category_method", "source")
@@ -91,7 +92,7 @@ class LoadForm(RowForm):
 
 
 def texts_field(label: str, help_text: str = "") -> forms.IntegerField:
-    """How many texts of each category a condition gets; empty: it is not asked."""
+    """How many texts of each category a condition gets; empty: the condition is left out."""
     return forms.IntegerField(min_value=0, required=False, label=label, help_text=help_text)
 
 
@@ -104,13 +105,13 @@ class LaunchForm(LaunchOptionsForm):
     )
 
     reviews = forms.ModelChoiceField(queryset=ReviewSet.objects.none(), empty_label=None)
-    control = texts_field("Control", f"Texts of each category, at least {MIN_TEXTS}; empty: not asked.")
+    control = texts_field("Control", f"Texts of each category, at least {MIN_TEXTS}; empty: the condition is left out.")
     primed = texts_field("Primed for emotion", "As in Appendix A, with emotion and style as evidence.")
     may_abstain = texts_field("May abstain", "Recommended: primed, but the model need not guess.")
     different_texts = forms.BooleanField(
         required=False,
         label="Each condition gets its own texts",
-        help_text="Otherwise all get the same ones, so that conditions can be paired.",
+        help_text="Otherwise all conditions get the same texts, so that they can be paired.",
     )
     androgynous = forms.IntegerField(
         min_value=0, initial=0, help_text="Number of androgynous texts to add; they are not scored."
@@ -122,8 +123,9 @@ class LaunchForm(LaunchOptionsForm):
     )
     confirms_source = forms.BooleanField(
         required=False,
-        label="The source of the reviews allows sending them to the providers of these models, and I have read their terms.",
-        help_text="Not needed where every model is fake.",
+        label="The source of the reviews permits sending them to the providers of these models, and I have read the providers' "
+        "terms.",
+        help_text="Not needed if every model is fake.",
     )
 
     def __init__(self, *args: object, study: Study, **kwargs: object) -> None:
@@ -185,7 +187,7 @@ class RationalesForm(forms.Form):
         label="Study",
         to_field_name="slug",
         empty_label=None,
-        help_text="A study of their own, of which you are a lead or an owner. People who code there should not read this report "
+        help_text="A separate study of which you are a lead or an owner. People who code there should not read this report "
         "first.",
     )
     seed = seed_field(largest=MAX_SEED, help_text="Of the order of the rationales.")

@@ -1,4 +1,4 @@
-"""The probe's part in the batch engine: the review goes out, the answer is read by rule. And who may see its calls: nobody."""
+"""The probe's part in the batch engine: the review is sent, and the answer is read by rules. Nobody may see its calls."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class ProbeKind(BatchKind):
         Trial.objects.filter(cell__in=cell_ids, status=NO_ANSWER).delete()
 
     def find_visibility(self, batch: Batch, viewer: Viewer) -> Visibility:
-        """Sums for those who see others' labels and code nothing unread, single calls for nobody."""
+        """Sums are shown to people who see others' labels and have nothing left to code; single calls are shown to nobody."""
         if not viewer.sees_all:
             return Visibility(is_whole=False, sentence=FOR_CODERS)
         return Visibility(is_whole=True, hides_calls=True, sentence=FOR_EVERYBODY)

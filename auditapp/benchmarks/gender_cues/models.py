@@ -35,8 +35,8 @@ class MadeByPerson(models.Model):
 
 
 class Purpose(Numbered, MadeByPerson):
-    """What a study runs the probe for, in an owner's words. Without one the probe is off, and so it is where the latest number was
-    withdrawn, with a reason, by ``withdrawn_by``. What was measured before can still be read."""
+    """The purpose for which a study runs the probe, in an owner's words. The probe is off without a purpose, and also if the
+    latest number was withdrawn, with a reason, by ``withdrawn_by``. Earlier figures can still be read."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="gender_cue_purposes")
     reason = None  # type: ignore[assignment] # the text says why

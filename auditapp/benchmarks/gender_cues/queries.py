@@ -27,7 +27,7 @@ IS_OFF = f"The gender-cue probe is off in this study. {HOW_TO_ALLOW}"
 
 
 class ProbeIsOff(Refused):
-    """No owner has written the probe's purpose, or one has withdrawn it."""
+    """No owner has written a purpose for the probe, or an owner has withdrawn it."""
 
     def __init__(self, withdrawn: Purpose | None = None) -> None:
         said = f"{describe_withdrawal(withdrawn)} {HOW_TO_ALLOW}" if withdrawn else IS_OFF
@@ -35,13 +35,13 @@ class ProbeIsOff(Refused):
 
 
 def find_latest(study: Study) -> Purpose | None:
-    """The latest number of the study's purpose, withdrawn or not; ``None`` where there never was one."""
+    """The latest number of the study's purpose, whether withdrawn or not; ``None`` if there has never been one."""
     return Purpose.objects.filter(study=study).order_by("-number").first()
 
 
 def require_purpose(study: Study, *, locks: bool = False) -> Purpose:
-    """The purpose in force: what loads, asks or stores needs it. With ``locks`` nobody withdraws it before the transaction ends.
-    Raises ``ProbeIsOff``."""
+    """The purpose in force, which is needed for loading, asking and storing. With ``locks``, nobody can withdraw it before the
+    transaction ends. Raises ``ProbeIsOff``."""
     purposes = Purpose.objects.filter(study=study)
     latest = (purposes.select_for_update(of=("self",)) if locks else purposes).order_by("-number").first()
     if latest is None or latest.is_withdrawn:
@@ -50,7 +50,7 @@ def require_purpose(study: Study, *, locks: bool = False) -> Purpose:
 
 
 def require_figures(study: Study) -> Purpose:
-    """The latest purpose, also where it was withdrawn: what was measured before can still be read. Raises ``ProbeIsOff``."""
+    """The latest purpose, even if it was withdrawn, because earlier figures can still be read. Raises ``ProbeIsOff``."""
     latest = find_latest(study)
     if latest is None:
         raise ProbeIsOff
@@ -64,7 +64,7 @@ def describe_withdrawal(purpose: Purpose) -> str:
     reason = purpose.withdrawal_reason
     return (
         f"The purpose of the probe was withdrawn on {timezone.localdate(purpose.withdrawn_at)} by {purpose.withdrawn_by_name}: "
-        f"{reason}{'' if reason.endswith(('.', '!', '?')) else '.'} The probe is off; what was measured before can be read."
+        f"{reason}{'' if reason.endswith(('.', '!', '?')) else '.'} The probe is off; earlier figures can still be read."
     )
 
 
@@ -152,7 +152,7 @@ def read_coded(batch: Batch, *, user: User | None, coder: str = "") -> Coded | N
     counts = {who: len(themes) for who, themes in sorted(of.items(), key=lambda each: (-len(each[1]), each[0]))}
     if coder and coder not in counts:
         there_are = ", ".join(counts) or "nobody"
-        raise Refused(f"{coder} has coded none of these rationales that may be shown; who has: {there_are}.")
+        raise Refused(f"{coder} has coded none of the rationales that may be shown. Coders who have: {there_are}.")
     chosen = coder or next(iter(counts), "")
     return Coded(study, chosen, dict(of.get(chosen, {})), counts, len(turns), codes)
 
@@ -169,7 +169,7 @@ def read_report(
     report = make_report(read_trials(batch), None if coded is None else coded.themes, axis=axis, others=named)
     if other and (conditions := _find_changed_prompts(batch, other)):
         report["warnings"].append(
-            f"Batch {other.pk} was asked with another wording under {' and '.join(conditions)}: what differs may be the wording."
+            f"Batch {other.pk} used another wording for {' and '.join(conditions)}, so a difference may be due to the wording."
         )
     report["batch"] = batch.pk
     report["parser"] = read_parsers(batch)
@@ -179,7 +179,9 @@ def read_report(
     report["coder"] = coded.coder if coded else ""
     if coded is not None and len(coded.counts) > 1:
         others = ", ".join(f"{who} ({count})" for who, count in coded.counts.items() if who != coded.coder)
-        report["warnings"].append(f"Table 2 is {coded.coder}'s reading. Others have read too: {others}.")
+        report["warnings"].append(
+            f"Table 2 is based on the codings of {coded.coder}. Others have coded rationales too: {others}."
+        )
     return report, coded
 
 

@@ -1,5 +1,5 @@
-"""The one way to the pages of the probe: where no owner has written its purpose, they explain it and do nothing else; where one has
-withdrawn it, earlier figures can be read."""
+"""Pages of the probe. If no owner has written its purpose, they only explain the probe; if the purpose was withdrawn, earlier
+figures can still be read."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def probe_view(
 
 
 def render_explanation(request: StudyRequest, *, status: int = 200, **context: object) -> HttpResponse:
-    """The page that says what the probe is, and whether it is on."""
+    """The page that explains the probe and says whether it is on."""
     latest = find_latest(request.study)
     told = {
         "purpose": latest if latest and not latest.is_withdrawn else None,
@@ -164,7 +164,7 @@ def show_home(request: StudyRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.MANAGE_MEMBERS)
 def allow(request: StudyRequest) -> HttpResponse:
-    """Write what the study runs the probe for, which turns it on."""
+    """Write the purpose for which the study runs the probe, which turns it on."""
     before = find_latest(request.study)
     initial = {"text": before.text, "based_on": before.number} if before else None
     form = PurposeForm(request.POST if request.method == "POST" else None, initial=initial)
@@ -299,7 +299,7 @@ def show_report(request: ProbeRequest, batch_id: int) -> HttpResponse:
 
 
 def _read(request: ProbeRequest, batch_id: int) -> tuple[dict[str, Any], Coded | None]:
-    """The report as it was asked for. An axis, a coder or a batch to compare with that there is not is passed over."""
+    """The requested report. An axis, a coder or a batch for comparison that does not exist is ignored."""
     batch = find_batch(request, batch_id)
     asked = request.POST if request.method == "POST" else request.GET
     axis = asked.get("axis", AXES[0])
@@ -362,7 +362,7 @@ def store(request: ProbeRequest, batch_id: int) -> HttpResponse:
 @require_safe
 @probe_view(Permission.VIEW)
 def download_themes(request: ProbeRequest) -> HttpResponse:
-    """The published themes as a codebook, to begin a study of rationales with."""
+    """The published themes as a codebook, for starting a study of rationales."""
     headers = {"Content-Disposition": 'attachment; filename="probe-themes.csv"'}
     return HttpResponse(write_theme_codebook(), content_type="text/csv; charset=utf-8", headers=headers)
 
@@ -372,7 +372,7 @@ TEST_HEADS = ("Subset", "N (W/M)", "Difference", "P", "Test", "P (Holm)")
 
 
 class Figure(NamedTuple):
-    """One cell of a table: what it says, and where it leads."""
+    """One cell of a table: its text and its link."""
 
     text: str
     href: str = ""
@@ -511,7 +511,7 @@ def draw_compared(report: Mapping[str, Any]) -> Section:
 
 
 def _explain_table2(table: Mapping[str, Any]) -> list[str]:
-    """What themes with few rationales, and those that one side alone cites, are to be read with."""
+    """Notes on themes with few rationales, and on themes that only one side cites."""
     themes = table["themes"].values()
     said = explain_marks(map(mark_theme, themes), RATIONALES)
     if any(isinstance(row["bias"], str) for row in themes):

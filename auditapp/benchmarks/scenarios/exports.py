@@ -1,4 +1,4 @@
-"""Exports of scripts, of what was said in the interviews held by them, and of what sessions of suites came to."""
+"""Exports of scripts, of what was said in the interviews held with them, and of the outcomes of sessions of suites."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SESSION_COLUMNS = [
     column("answer_state", "", "answered, truncated, empty, refused or failed."),
     *columns(Attempt, "finish_reason served_model"),
     column("calls", "", "How often the question was sent.", int),
-    column("possibly_paid_twice", "", "Calls that may have been paid for without use.", int),
+    column("possibly_paid_twice", "", "Calls that may have been paid for without being used.", int),
 ]
 COLUMNS = [
     *columns(
@@ -52,7 +52,7 @@ COLUMNS = [
     column(
         "pair",
         "",
-        "Name of the pair if its two sides tell one case about two groups and expect the same answer; empty otherwise.",
+        "Name of the pair if its two sides present the same case for two groups and expect the same answer; empty otherwise.",
     ),
     column("base", "", "The model with its account and sampling, the same for variants that differ only in reasoning."),
 ]
@@ -70,7 +70,7 @@ def read_scripts(scope: Scope) -> Iterator[Sequence[object]]:
 
 
 def list_ended(scope: Scope) -> QuerySet[Session]:
-    """The interviews held here that have ended, or of one person those that she opened."""
+    """The ended interviews that were held here; for one person, only those that she opened."""
     ended = (Q(state=Session.State.STORED) & scope.within("interview")) | Q(state=Session.State.DISCARDED)
     sessions = Session.objects.filter(ended, study=scope.study, mode__in=HELD_MODES)
     return scope.keep(sessions, "opened_by").select_related("script", "interview", "branch_of", "arm__variant")
@@ -115,7 +115,8 @@ def _describe(session: Session, each: Exchange) -> Sequence[object]:
 
 
 def find_held(study: Study) -> Collection[int]:
-    """The interviews that were held here: anybody who sees all of them has to unblind them, for their questions' intents."""
+    """The interviews that were held here. Anybody who is to see all of them must unblind them, because of the intents of their
+    questions."""
     sessions = Session.objects.filter(mode__in=HELD_MODES, interview__study=study)
     return set(sessions.values_list("interview", flat=True))
 
@@ -147,9 +148,9 @@ EXPORTS = (
 
 
 def read_rows(scope: Scope) -> Iterator[Sequence[object]]:
-    """A row for each session that has ended and whose thread is not masked. None for somebody who sees her own work alone.
+    """A row for each ended session whose thread is not masked. Empty for a person who sees only her own work.
 
-    A session without a thread has no place in a file that is narrowed to some threads.
+    A session without a thread is left out of a file that is limited to some threads.
     """
     if scope.only is not None:
         return

@@ -53,12 +53,12 @@ class Block:
 
     @property
     def place(self) -> str:
-        """What the sentence about a fault in it begins with."""
+        """How a sentence about an error in it begins."""
         return f"Line {self.line}: "
 
     @property
     def shown(self) -> str:
-        """The heading as it was written, shortened where it is long."""
+        """The heading as it was written, shortened if it is long."""
         return f"[{self.heading if len(self.heading) <= MAX_FOUND else self.heading[:MAX_FOUND] + '…'}]"
 
 
@@ -125,7 +125,7 @@ class ScriptForm(NextForm, RowForm):
                 faults.append(f"Question {number}, {block.place[0].lower()}{block.place[1:]}{fault}")
             questions.append(question)
         if len(questions) > MAX_QUESTIONS:
-            faults.append(f"A bank has at most {MAX_QUESTIONS} questions; this one has {len(questions)}.")
+            faults.append(f"A bank can have at most {MAX_QUESTIONS} questions; this one has {len(questions)}.")
         _refuse(faults)
         return tuple(questions)
 
@@ -149,7 +149,7 @@ class ScriptForm(NextForm, RowForm):
 
 
 class NextScriptForm(ScriptForm):
-    """The next number of a script, with the reason of the change."""
+    """The next number of a script, with the reason for the change."""
 
     needed = ("reason",)
 
@@ -158,7 +158,7 @@ class NextScriptForm(ScriptForm):
 
 
 def describe_script(script: Script) -> dict[str, Any]:
-    """What the form of the next number begins with."""
+    """The initial values of the form for the next number."""
     consents = {f"consent_{scope}": "yes" if given else "no" for scope, given in script.consents.items()}
     questions = script.questions.order_by("position")
     return {
@@ -174,8 +174,9 @@ def describe_script(script: Script) -> dict[str, Any]:
 
 
 def read_blocks(text: str, *, what: str, heading: str) -> tuple[list[Block], list[str]]:
-    """What follows each heading in square brackets at the beginning of a line, and what is wrong with it, in sentences: text
-    before the first, and a heading without text. ``what`` is its name ("question"), and ``heading`` is what each begins with."""
+    """The text after each heading in square brackets at the beginning of a line, and the errors, in sentences: text before the
+    first heading, and a heading without text. ``what`` is the name of a block ("question"), and ``heading`` describes how each
+    begins."""
     parts = re.split(r"(?m)^(?=\[[^\[\]\n]+\])", text.replace("\r\n", "\n"))
     blocks: list[Block] = []
     faults: list[str] = []
@@ -213,7 +214,7 @@ def _read_question(block: Block) -> QuestionText:
 
 
 def _find_fault(question: QuestionText, block: Block) -> str:
-    """What is wrong with the heading of a question, in the words of the form; empty for nothing."""
+    """What is wrong with the heading of a question, in the words of the form; empty if nothing is wrong."""
     kinds, intents = (_list(map(str, each.labels)) for each in (Question.Kind, Question.Intent))
     if question.kind not in Question.Kind.values:
         return f"{block.shown} is not a kind of question. Write one of these in the brackets: {kinds}."
@@ -232,7 +233,7 @@ def _list(labels: Iterable[str]) -> str:
 
 
 def _find(word: str, known: Mapping[str, str]) -> str:
-    """The key of a word of the form; the word itself where it is none."""
+    """The key of a word of the form; the word itself if it has no key."""
     folded = word.casefold()
     return known.get(folded, known.get(folded.replace(" ", "_"), word))
 
@@ -263,27 +264,26 @@ NEEDED = {
 }
 MAX_UPLOAD_BYTES = 20_000_000
 CONDITIONS = 3
-"""How many conditions the page of a launch has room for; the command takes more."""
+"""How many conditions the launch page has room for; the command accepts more."""
 
 
 class KeyedForm(OnceForm):
     """A form that acts once, and hides some of its fields by what is chosen in others."""
 
     def _forget(self, *names: str) -> None:
-        """What was typed into fields that another choice hides counts for nothing, and nothing that cannot be seen is an
-        error."""
+        """Values typed into fields that another choice hides are ignored, and hidden fields have no errors."""
         for name in names:
             self.errors.pop(name, None)
             self.cleaned_data[name] = self.fields[name].clean("")
 
 
 class OpenSessionForm(KeyedForm, RowForm):
-    """With whom, and how the interview by one script begins."""
+    """The model of an interview, and how an interview with one script begins."""
 
     script = forms.ModelChoiceField(queryset=Script.objects.none(), widget=forms.HiddenInput)
     opening = forms.ChoiceField(
         initial=BALANCED,
-        help_text="The opening of the interview. Balanced: the one that this model has been asked least often.",
+        help_text="The opening of the interview. Balanced: the opening with which this model has been asked least often.",
     )
     seed = forms.IntegerField(
         min_value=0, max_value=MAX_SEED, required=False, help_text="Chooses among equally frequent openings."
@@ -318,7 +318,7 @@ class OpenSessionForm(KeyedForm, RowForm):
             self.fields[name].needed_when = needed_when  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
-        """What is needed where the interview is held, and a seed for a balanced opening."""
+        """Check what is required for the way in which the interview is held, and add a seed for a balanced opening."""
         told = super().clean() or self.cleaned_data
         is_recorded = told.get("where") == RECORDED
         self._forget(*(("variant", "cap") if is_recorded else ("model_as_shown", "surface")))
@@ -353,8 +353,8 @@ class OpenSessionForm(KeyedForm, RowForm):
 class AskForm(KeyedForm, RowForm):
     """The next question, and in a recorded interview its answer.
 
-    ``seen`` is the number of the last question on the page; ``warned`` the codes of which the page said that they would be
-    raised; ``confirmed`` the number of characters of a very long question of which the page asked whether it is meant.
+    ``seen`` is the number of the last question on the page; ``warned`` has the codes that the question would raise, according to
+    the page; ``confirmed`` has the length of a very long question that the page asked to confirm.
     """
 
     text = forms.CharField(
@@ -393,7 +393,7 @@ class AskForm(KeyedForm, RowForm):
         return {name: value for name, value in self.cleaned_data.items() if name not in {"warned", "confirmed"}}
 
     def clean(self) -> dict[str, Any]:
-        """What a question is meant to be is hidden for most kinds, so what was chosen before does not count there."""
+        """The intent is hidden for most kinds of questions, so an earlier choice is ignored there."""
         told = super().clean() or self.cleaned_data
         if told.get("kind") not in WITH_INTENT:
             self._forget("intent")
@@ -409,7 +409,8 @@ class CloseForm(forms.Form):
         error_messages={
             "required": "Say whether the interview will be analysed: included, excluded, or a word of your own."
         },
-        help_text="included, excluded, or a word of your own. An excluded interview is left out of every list and figure.",
+        help_text="included, excluded, or a word of your own. An excluded interview is left out of every list and "
+        "figure.",
     )
     reason = forms.CharField(max_length=MAX_REASON, error_messages={"required": "Give the reason in a few words."})
 
@@ -426,16 +427,20 @@ class LoadForm(forms.Form):
 
     file = forms.FileField(
         label="File of scripts",
-        help_text="JSON lines in UTF-8, a script on each, as docs/reference/formats.md describes. All of it is loaded, or nothing.",
+        help_text="JSON lines in UTF-8, one script on each line, as described in docs/reference/formats.md. The file is loaded "
+        "completely or not at all.",
         validators=[limit_size(MAX_UPLOAD_BYTES, "Load a larger one with `manage.py scenario load`.")],
     )
     suite = forms.CharField(
-        required=False, max_length=100, help_text="The suite of scripts that name none; without it the file's name."
+        required=False,
+        max_length=100,
+        help_text="The suite for scripts that name none. If empty, the name of the file is used.",
     )
     reason = forms.CharField(
         required=False,
         max_length=MAX_REASON,
-        help_text="Needed if the study already has a script of this name with other words. The new words become its next number.",
+        help_text="Needed if the study already has a script of this name with another wording. The new wording becomes its next "
+        "number.",
     )
 
 
@@ -477,7 +482,7 @@ class LaunchForm(LaunchOptionsForm):
         required=False,
         initial=True,
         label="Unprompted",
-        help_text="Each case is also run without a system text of the team, to measure how much remains without one.",
+        help_text="Each case is also run without a system text written by the team, to measure how much remains without it.",
     )
     models = RowsField(
         queryset=ModelVariant.objects.none(),
@@ -504,7 +509,8 @@ class LaunchForm(LaunchOptionsForm):
                 strip=False,
                 label=f"System text of condition {number}",
                 widget=forms.Textarea({"rows": 4}),
-                help_text="It comes before each script's own system text. Leave the name and the text empty for no such condition."
+                help_text="It is placed before each script's own system text. For no further condition, leave name and text "
+                "empty."
                 if number == 1
                 else "",
             )
@@ -512,8 +518,8 @@ class LaunchForm(LaunchOptionsForm):
         self.fields["repeats"].help_text = "How often each case is run under each condition."
         self.fields["pilot"].label = "Pilot, calls of each arm"
         self.fields["pilot"].help_text = (
-            "Whole sessions with about this many calls are run first. Then the batch shows an estimate and waits for your "
-            "approval. The sessions count. 0 for no pilot."
+            "Whole sessions with about this number of calls are run first. Then the batch shows an estimate and waits for your "
+            "approval. These sessions count. 0 for no pilot."
         )
 
     def clean(self) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""What is to be said to models, and what was: scripts, their questions, and the sessions of a script with one model each.
+"""What is to be said to models and what was said: scripts, their questions, and sessions of a script with one model each.
 
-A person who interviews a model and the runner of scenarios play the same scripts. In an interview the person chooses the
-next question, in a scenario the script does. A session that has ended becomes a thread of the study by the import that takes in
-any file; nothing can be coded before, and nothing can be said after.
+A person who interviews a model and the runner of scenarios use the same scripts. In an interview the person chooses the next
+question; in a scenario the script does. An ended session becomes a thread of the study through the same import as any file;
+nothing can be coded before that, and nothing can be said afterwards.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from transcripts.ui.typed_text import MAX_REASON
 
 
 class Script(Numbered):
-    """What is to be said: the guide of interviews, or one case of a suite; paper 001, sections 2.2.1, 3.2 and 4.2.
+    """What is to be said: the guide for interviews, or one case of a suite; paper 001, sections 2.2.1, 3.2 and 4.2.
 
     Of an interview, ``openings`` are the texts it may begin with, [{"id", "text"}], its questions are a bank to choose from,
     and ``max_questions`` says how many may be asked. Of a scenario, the questions are its turns in their order, and
@@ -49,7 +49,7 @@ class Script(Numbered):
     system = models.TextField(
         "system prompt",
         blank=True,
-        help_text="What the model is given before the first turn; empty for nothing, as in the published interviews.",
+        help_text="What the model is given before the first turn; empty for none, as in the published interviews.",
     )
     openings = models.JSONField(
         default=list, blank=True, help_text="The openings to choose from: a list of objects with id and text."
@@ -77,7 +77,7 @@ class Script(Numbered):
     language = models.CharField(
         max_length=MAX_LANGUAGE, default="en", help_text="Language of the interview or scenario."
     )
-    sha256 = models.CharField(max_length=64, help_text="SHA-256 of everything that the script says.")
+    sha256 = models.CharField(max_length=64, help_text="SHA-256 of the whole content of the script.")
     written_at = models.DateTimeField()
     written_by_name = models.CharField(max_length=200, help_text="Who wrote it.")
     written_by = models.ForeignKey(
@@ -100,12 +100,12 @@ class Script(Numbered):
 
     @property
     def label(self) -> str:
-        """As sessions and reports name it: gender/2."""
+        """Its name in sessions and reports, such as gender/2."""
         return f"{self.name}/{self.number}"
 
     @property
     def expected_words(self) -> str:
-        """What the last answer is compared with, in a few words."""
+        """The expected last answer, in a few words."""
         if "answer" not in self.case:
             return "none"
         expected = read_expected(self.case["answer"])
@@ -127,7 +127,7 @@ class Session(models.Model):
     """One run of a script with one model: asked by a person, recorded from a public chat page, or run by the script.
 
     ``arm`` is that of its calls; a recorded session has none, and says instead how the page called the model
-    (``model_as_shown``). ``repeat`` is that of its cells. What is asked otherwise from some turn on is a session of its own,
+    (``model_as_shown``). ``repeat`` is that of its cells. Different questions from some turn on make a separate session,
     ``branch_of`` another, that shares the questions up to ``after_position`` with it. ``idempotency_key`` is chosen by the page
     that opens it, so that a double click opens one. ``interview`` is the thread that it left.
     """
@@ -232,12 +232,12 @@ class Session(models.Model):
 
 
 class Question(models.Model):
-    """One thing that is said to a model: of a script, or what a person said in a session.
+    """One turn said to a model, from a script or by a person in a session.
 
-    ``kind`` is how much it directs the model; a challenge says in ``intent`` what it is meant to be. ``text_if_asked`` replaces
-    ``text`` where the answer before ends in a question. ``position`` counts from 1; in a branch it goes on from the session that
-    it leaves. The answer of a recorded session is pasted (``answer``, ``answer_reasoning``); that of a call is with its cell, whose
-    input the question is. ``idempotency_key`` is chosen by the page that asks, so that what is sent twice is asked once.
+    ``kind`` says how strongly it directs the model; ``intent`` says what a challenge is meant to be. ``text_if_asked`` replaces
+    ``text`` if the previous answer ends with a question. ``position`` counts from 1; in a branch it goes on from the session that
+    it leaves. The answer of a recorded session is pasted (``answer``, ``answer_reasoning``); that of a call is with its cell,
+    whose input the question is. ``idempotency_key`` is chosen by the page that asks, so that what is sent twice is asked once.
     """
 
     class Kind(models.TextChoices):
@@ -261,7 +261,7 @@ class Question(models.Model):
         max_length=20,
         choices=Kind.choices,
         help_text="How much it directs the model.",
-        error_messages={"blank": "Choose the kind of the question: how much it directs the model."},
+        error_messages={"blank": "Choose the kind of the question: how strongly it directs the model."},
     )
     intent = models.CharField(
         "what it is meant to be",

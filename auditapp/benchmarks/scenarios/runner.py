@@ -1,5 +1,5 @@
-"""What interviews and scenarios do in the batch engine: a cell is one question, or one turn of a script, and its call continues
-the conversation before it.
+"""Interviews and scenarios in the batch engine: a cell is one question, or one turn of a script, and its call continues the
+conversation before it.
 
 Nothing that a model asks for is run: a turn is text, and so is the answer.
 """
@@ -63,7 +63,8 @@ class ScenarioKind(SessionKind):
     def write_conversations(
         self, arm: Arm, cells: Sequence[Cell], exchanges: Mapping[int, Sequence[Exchange]]
     ) -> Mapping[int, Said]:
-        """The turns as they are said: where the last paragraph of the answer before asks back, in the wording for that."""
+        """The turns in the wording that is sent: if the last paragraph of the previous answer asks a question, the wording for
+        this case."""
         questions = {question.pk: question for question in _read_questions({cell.input_id for cell in cells})}
         said: dict[int, Said] = {}
         for cell in cells:

@@ -1,13 +1,11 @@
-"""What a study decides about the benchmark: who counts as which target, what maps to whom, and with which words it asks.
+"""The decisions of a study about the benchmark: which labels count as which target, which values map to which group, and which
+wording is used.
 
-Each is a row that is never edited: a change is the next number, with its reason.
-
-What was made of a model's answer. The answer itself is the cell's result.
-
-A judgment is the interpretation by rules, made when the answer was stored and never changed. What the rules could not read is
-read by a formatter or a person: further interpretations, each kept, the last of which counts.
-
-The report of a batch is kept as it was last computed, so that pages and files need not compute it.
+Each is a row that is never edited: a change is the next number, with its reason. The interpretations of models' answers: the
+answer itself is the cell's result. A judgment is the interpretation by rules, made when the answer was stored and never changed.
+Answers that the rules could not read are read by a formatter or a person; these are further interpretations, which are all kept,
+and the last of which counts. The report of a batch is stored as it was last computed, so that pages and files need not compute
+it.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ from transcripts.ui.typed_text import MAX_NOTE, MAX_REASON
 
 
 class MadeByPerson(models.Model):
-    """Who made a row and when; the name stays when the account goes. ``made_by`` is ``None`` for the command line."""
+    """Who made a row and when; the name is kept if the account is removed. ``made_by`` is ``None`` for the command line."""
 
     made_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
@@ -49,7 +47,8 @@ class NumberedTable(MadeByPerson, Numbered):
     rows = models.JSONField()
     reason = models.TextField(
         max_length=MAX_REASON,
-        help_text="Why the table changes. Kept with the table; that of a mapping is shown with every figure that uses it.",
+        help_text="Why the table changes. The reason is kept with the table; the reason for a mapping is shown with every "
+        "figure that uses it.",
     )
     sha256 = models.CharField(max_length=64)
 
@@ -127,7 +126,8 @@ class Wording(MadeByPerson):
 
 
 class TermsNotice(MadeByPerson):
-    """That a person of the study confirmed, once: the instrument overrides refusals, the providers' terms were read."""
+    """A confirmation, made once by a person of the study, that the instrument tells models not to refuse and that the
+    providers' terms were read."""
 
     study = models.OneToOneField(Study, on_delete=models.PROTECT, related_name="sob_notice")
 
@@ -145,10 +145,10 @@ class DatasetQuerySet(models.QuerySet["Dataset"]):
 class Dataset(models.Model):
     """A set of texts as loaded from one file, or drawn from another set.
 
-    ``sampling`` says how rows were chosen and what became of the others: {"method", "seed", "by", "size", "read", "kept",
-    "dropped": {reason: rows}, "strata": {stratum: {"read", "kept"}}}; empty where every row was taken. ``filter`` is the
-    source's own filter in words. ``target_table`` is the table that named the targets, ``None`` where the file did or the
-    published table was used (``sampling`` does not say; ``targets_from`` does).
+    ``sampling`` says how rows were chosen and why the others were dropped: {"method", "seed", "by", "size", "read", "kept",
+    "dropped": {reason: rows}, "strata": {stratum: {"read", "kept"}}}; empty where every row was taken. ``filter`` is the source's
+    own filter in words. ``target_table`` is the table that named the targets, ``None`` where the file did or the published table
+    was used (``sampling`` does not say; ``targets_from`` does).
     """
 
     class TargetsFrom(models.TextChoices):
@@ -198,7 +198,7 @@ class Dataset(models.Model):
 
 
 class Text(models.Model):
-    """One biased text with the group it targets. ``target`` "" means none: it counts in overall alone."""
+    """One biased text with the group that it targets. ``target`` "" means none: the text counts only in overall."""
 
     dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="texts")
     position = models.PositiveIntegerField()
@@ -261,8 +261,8 @@ class ReadAnswer(models.Model):
 
     @property
     def state_class(self) -> str:
-        """The mark its outcome is shown with: something attributed, nothing attributed, or not readable. None of them is right or
-        wrong, so none has the mark of what is."""
+        """The mark with which its outcome is shown: something attributed, nothing attributed, or not readable. None of these
+        is right or wrong, so the marks for right and wrong are not used."""
         return {"attributed": "attributed", "unknown": "", "verdict": ""}.get(self.outcome, "unread")
 
 
@@ -364,7 +364,7 @@ class StoredReport(models.Model):
     retry_at = models.DateTimeField(null=True, blank=True)
 
     is_current = False
-    """Whether nothing has changed since; set when the report is read."""
+    """Whether nothing has changed since it was computed; set when the report is read."""
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=["batch", "choice"], name="%(app_label)s_%(class)s_once"),)
@@ -379,7 +379,7 @@ class StoredReport(models.Model):
         return found
 
     def set_report(self, report: dict[str, Any]) -> None:
-        """Keep a report as the content."""
+        """Store a report as the content."""
         self.content = zlib.compress(json.dumps(report, separators=(",", ":")).encode(), 1)
         self.report = report
 
@@ -468,7 +468,7 @@ class AuditMark(BaseMark):
     n_warranted = models.PositiveSmallIntegerField(
         "of these, warranted by the text itself",
         validators=[MaxValueValidator(MAX_ATTRIBUTES)],
-        help_text="Open the text to decide. A text seldom says who would accept it. Leave this empty for 0.",
+        help_text="Open the text to decide. Texts rarely say who would accept them. Leave this empty for 0.",
     )
 
     class Meta(BaseMark.Meta):
@@ -485,7 +485,7 @@ class AuditMark(BaseMark):
 
 
 class AuditOpening(BaseOpening):
-    """A person opened the results of an audit of interpretations before having marked all of it."""
+    """Records that a person opened the results of an audit of interpretations before she had marked all items."""
 
     audit = models.ForeignKey(Audit, on_delete=models.PROTECT, related_name="openings")
 

@@ -31,7 +31,7 @@ class Migration(migrations.Migration):
                     ('made_by_name', models.CharField(max_length=200)),
                     ('made_at', models.DateTimeField()),
                     ('annotator', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='positive_audits', to='annotators.annotator')),
-                    ('with_critic', models.BooleanField(default=False, help_text='true if suggestions that a critic rejected were not drawn.')),
+                    ('with_critic', models.BooleanField(default=False, help_text='true if suggestions rejected by a critic were left out of the draw.')),
                     ('per_code', models.PositiveSmallIntegerField(default=60, help_text='How many suggestions of each code to draw; all, if there are fewer. With 60, a rate of 20 % is known to within about 10 percentage points.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(1000)], verbose_name='suggestions of each code')),
                 ],
                 options={

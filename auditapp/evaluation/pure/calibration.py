@@ -1,12 +1,12 @@
-"""How far a machine's labels are those of people who had not seen them, code by code; a code's own question against people's
-answers; and how several annotators label the same sentences.
+"""How well a machine's labels agree with those of people who had not seen them, code by code; its answers to a code's own
+question compared with people's; and how several annotators label the same sentences.
 
-One person's word on one unit is one label; labels of several persons are pooled. Every share has an interval by formula,
-which takes labels for independent, and one by drawing whole turns, for sentences of a turn depend on one another.
-Formulas and their sources are in docs/reference/method.md. Loads numpy; pages import this inside functions.
+One person's decision on one unit is one label; labels of several people are pooled. Every share has an interval by formula, which
+treats labels as independent, and one from resampling whole turns, because sentences of a turn depend on one another. Formulas and
+their sources are in docs/reference/method.md. Loads numpy; pages import this inside functions.
 
-Several annotators are compared each by itself, and every two of them; never in one figure of all. A code is compared on the
-sentences that every one of the annotators annotated for it. Nothing is rounded; None is "not defined".
+Several annotators are described one by one and compared in pairs, never in a single figure for all. A code is compared on the
+sentences that all of the annotators annotated for it. Nothing is rounded; None means "not defined".
 """
 
 from __future__ import annotations
@@ -44,11 +44,12 @@ FEW_UNITS = 30
 NEARLY_ALWAYS = 0.9
 NEARLY_NEVER = 0.01
 MAX_PAIRS_DRAWN = 6
-"""The intervals of more pairs of coders would take longer than anybody waits for a page."""
+"""Computing intervals for more pairs of coders would take too long for a page."""
 
 
 class CodeLabels(NamedTuple):
-    """One code. ``machine``: units. ``people`` and ``counts``: coders x units, and whether a label is counted."""
+    """The labels of one code. ``machine``: by unit. ``people`` and ``counts``: coders x units, the labels and whether each is
+    counted."""
 
     code: str
     machine: Bools
@@ -57,7 +58,8 @@ class CodeLabels(NamedTuple):
 
 
 def _share(part: str, whole: str) -> Callable[[PairCounts], Floats]:
-    """The share of labels in the cells ``part`` among those in ``whole``; cells as letters of tp, fp, fn, tn: a b c d."""
+    """The share of the labels in the cells ``part`` among those in ``whole``; the cells tp, fp, fn and tn are written a, b, c
+    and d."""
 
     def measure(counts: PairCounts) -> Floats:
         cells = dict(zip("abcd", counts, strict=True))
@@ -97,9 +99,9 @@ def calibrate(
 ) -> tuple[list[dict[str, Any]], int]:
     """Every figure of every code, and the number of turns; ``clusters`` has the turn of each unit.
 
-    Of each code its ``table``, its ``figures`` by name (see ``FIGURES``), with how many units, turns and coders they are
-    of, ``people`` among themselves, and ``warnings``. Whole turns are drawn for intervals: those in which some label
-    counts. With no resamples there are only the intervals by formula.
+    For each code: its ``table``, its ``figures`` by name (see ``FIGURES``), the numbers of units, turns and coders they are based
+    on, the agreement of ``people`` among themselves, and ``warnings``. For the intervals, whole turns in which some label counts
+    are resampled. Without resamples there are only the intervals by formula.
     """
     used = np.zeros(len(clusters), dtype=bool)
     for each in codes:
@@ -120,7 +122,7 @@ def calibrate(
 
 
 def list_warnings(table: CrossTable, *, n_units: int, positive_turns: int | None = None) -> tuple[str, ...]:
-    """Words of caution about the figures of one code. ``positive_turns``: in how many turns people applied it, where known."""
+    """Warnings about the figures of one code. ``positive_turns``: in how many turns people applied it, if known."""
     warnings = []
     positives, share = table.tp + table.fn, (table.tp + table.fp) / table.n if table.n else None
     if n_units < FEW_UNITS:
@@ -139,7 +141,7 @@ def list_warnings(table: CrossTable, *, n_units: int, positive_turns: int | None
 
 
 def bound_f1(table: CrossTable) -> Interval | None:
-    """F1 = 2 J / (1 + J) rises with J = TP / (TP + FP + FN), so its ends are those of Wilson's interval of J, turned."""
+    """F1 = 2 J / (1 + J) rises with J = TP / (TP + FP + FN), so its ends are those of Wilson's interval of J, transformed."""
     ends = wilson_interval(table.tp, table.tp + table.fp + table.fn)
     return ends and Interval(2 * ends.low / (1 + ends.low), 2 * ends.high / (1 + ends.high))
 
@@ -166,7 +168,8 @@ def _calibrate_code(
 
 
 def _narrow(drawn: Resamples, turns: int) -> Resamples:
-    """The resamples of a figure of which only ``turns`` of the turns drawn have labels: none of few turns, as everywhere."""
+    """The resamples of a figure for which only ``turns`` of the resampled turns have labels; as everywhere, there are none if
+    there are few turns."""
     if drawn.weights is None or turns >= FEW:
         return drawn._replace(clusters=turns)
     return Resamples(None, Reason.FEW_DRAWN, turns)
@@ -219,7 +222,8 @@ def _bound(name: str, table: CrossTable, counts: PairCounts) -> Interval | None:
 
 
 def _compare_people(labels: CodeLabels, turns: Numbers, drawn: Resamples) -> dict[str, Any] | None:
-    """People with one another, and with the machine, on the units that two or more decided; ``None`` where there is none.
+    """Agreement of people with one another and with the machine, on the units that two or more people decided; ``None`` if
+    there are no such units.
 
     ``kappa`` is the mean over ``pairs`` pairs of coders, ``machine_kappa`` the mean over the same coders of each with the
     machine; the same for positive agreement.
@@ -266,7 +270,7 @@ def _average(pairs: Sequence[tuple[Bools, Bools, Bools]], turns: Numbers, drawn:
 
 
 def _average_draws(measure: Callable[[PairCounts], Floats], sums: Floats) -> Floats:
-    """A resample's mean is over the pairs that define the figure there."""
+    """In a resample, the mean is over the pairs for which the figure is defined there."""
     drawn = np.array([measure(count_pairs(*sums[start : start + 4])) for start in range(0, len(sums), 4)])
     return divide(np.nansum(drawn, axis=0), (~np.isnan(drawn)).sum(axis=0))
 
@@ -282,7 +286,7 @@ class AnswerTable(NamedTuple):
     """``counts``: machine's answers (rows) by people's (columns), in the order of ``choices``. ``n``: pairs of answers.
 
     ``raw``: the share of equal ones. ``alpha``: Krippendorff's, nominal; None where it is not defined. ``unanswered``: labels
-    that both applied and to which one of them gave no answer, or none of the choices.
+    that both applied and for which one of them gave no answer, or an answer that is not a choice.
     """
 
     choices: Sequence[str]
@@ -294,7 +298,7 @@ class AnswerTable(NamedTuple):
 
     @property
     def cells(self) -> list[tuple[str, str, int]]:
-        """Each pair of answers, the machine's and a person's, with how often there were both; also those that there were not."""
+        """Each pair of answers, the machine's and a person's, with its count; pairs that did not occur are included."""
         return [
             (machine, person, count)
             for machine, counts in self.rows
@@ -308,8 +312,8 @@ class AnswerTable(NamedTuple):
 
 
 def tabulate_answers(choices: Sequence[str], pairs: Iterable[tuple[str, str]]) -> AnswerTable:
-    """The table of ``pairs``, each what the machine and what a person answered ("" for nothing) about one label that both
-    applied. A label that several persons applied has a pair with each."""
+    """The table of ``pairs``. Each pair has the machine's and a person's answer ("" for none) about one label that both
+    applied. A label that several people applied gives a pair for each person."""
     given = Counter(pairs)
     counts = [[given[machine, person] for person in choices] for machine in choices]
     n = sum(map(sum, counts))
@@ -320,7 +324,7 @@ def tabulate_answers(choices: Sequence[str], pairs: Iterable[tuple[str, str]]) -
 
 
 def _measure_alpha(counts: Sequence[Sequence[int]]) -> float | None:
-    """Alpha of two readers, the machine and a person, no matter who; None where all answers are the same."""
+    """Alpha of two raters, the machine and a person, whoever that is; None if all answers are the same."""
     table = np.array(counts)
     first, second = np.nonzero(table)
     times = table[first, second]
@@ -336,7 +340,8 @@ FEW_SENTENCES = 50
 
 
 def compare_annotators(code: str, labelled: Mapping[int, Labels], annotators: Sequence[int]) -> dict[str, Any]:
-    """The spread of one code. ``labelled`` has the labels by annotator; one that is missing annotated nothing for it.
+    """The spread of one code between annotators. ``labelled`` has the labels by annotator; an annotator that is missing
+    annotated nothing for this code.
 
     ``n`` sentences are shared by all. ``rates``: how often each applied the code on them (``read``: all sentences it
     annotated for the code), from ``lowest`` to ``highest``. ``pairs``: every two, with Cohen's kappa, and positive

@@ -1,8 +1,9 @@
-"""How often a code occurs in the corpus, from a machine's labels, corrected by people's labels of a random part.
+"""How often a code occurs in the corpus, estimated from a machine's labels and corrected with people's labels of a random
+part.
 
-Prediction-powered inference for a mean (Angelopoulos and others 2023, Science 382:669), and the correction of Rogan and
-Gladen (1978, American Journal of Epidemiology 107:71) as a check. A rate outside 0 to 1 is given as it is and
-said to be so: cut off it would look like knowledge. Loads numpy; pages import this inside functions.
+Prediction-powered inference for a mean (Angelopoulos and others 2023, Science 382:669), and the correction of Rogan and Gladen
+(1978, American Journal of Epidemiology 107:71) as a check. A rate outside 0 to 1 is reported unchanged with a note, because a
+truncated rate would look like a valid one. Loads numpy; pages import this inside functions.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ _ROUNDING = 1e-12
 
 
 class CorrectedRate(NamedTuple):
-    """``rate`` is ``naive``, the machine's own share among the unlabelled, plus ``rectifier``, by how much people say yes
-    more often than it on the labelled. ``error`` and ``interval`` are large-sample ones; None where undefined."""
+    """``rate`` is ``naive``, the machine's own share among the unlabelled units, plus ``rectifier``, by how much more often
+    people than the machine say yes on the labelled units. ``error`` and ``interval`` are large-sample estimates; None if
+    undefined."""
 
     rate: float | None
     naive: float | None
@@ -43,10 +45,10 @@ class CorrectedRate(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """Units with the machine's labels: those people labelled too, and the others. ``turns`` are clusters.
+    """Units with the machine's labels: those that people also labelled, and the others. ``turns`` are clusters.
 
     ``people`` is the share of a unit's coders who applied the code. ``weights`` are one over the probability with which the
-    unit's turn was drawn, and of the others one over that with which it was not.
+    unit's turn was drawn; for the others, one over the probability with which it was not drawn.
     """
 
     people: NDArray[np.float64]
@@ -59,10 +61,10 @@ class Sample(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """Something that must hold for a rate to be given, as it was found, in words.
+    """A condition that must hold for a rate to be given, with what was found, in words.
 
-    ``failure`` says what is wrong where it does not hold; "" where that follows from another condition's failure, and where
-    it cannot be checked.
+    ``failure`` says what is wrong if it does not hold; "" if this follows from the failure of another condition, or if the
+    condition cannot be checked.
     """
 
     name: str
@@ -84,13 +86,13 @@ Served = tuple[str, int, int]
 
 
 class Found(NamedTuple):
-    """What is known of the labelled sample and of the annotator, for the conditions to be checked.
+    """What is known about the labelled sample and the annotator, for checking the conditions.
 
-    ``withheld_turns``: drawn at random, with their probability stored, and read by the annotator; ``with_probability``
-    of them have one above 0. ``interviews``: those in which every such turn is read blind, out of ``all_interviews``.
-    ``positives``: labelled units to which a person or the machine applied the code. ``read``: of the ``asked`` sentences
-    there, those the annotator's answers speak of. ``ever_read``: sentences of the study it read for this code at all.
-    ``served``: who answered, of an annotator that asks a model; of another kind the hash says all.
+    ``withheld_turns``: drawn at random, with their probability stored, and read by the annotator; ``with_probability`` of them
+    have one above 0. ``interviews``: those in which every such turn is decided blind, out of ``all_interviews``. ``positives``:
+    labelled units to which a person or the machine applied the code. ``read``: of the ``asked`` sentences there, those the
+    annotator's answers speak of. ``ever_read``: sentences of the study it read for this code at all. ``served``: who answered, of
+    an annotator that asks a model; of another kind the hash says all.
     """
 
     withheld_turns: int
@@ -108,10 +110,10 @@ class Found(NamedTuple):
 
 
 def correct_rate(people: ArrayLike, machine: ArrayLike, unlabelled: ArrayLike) -> CorrectedRate:
-    """The corrected mean with units taken for independent, all equally likely to be labelled.
+    """The corrected mean, treating units as independent and equally likely to be labelled.
 
-    The variance is f (1 - f) / N + s² (human - machine) / n, the second with n - 1. None where either part is empty; no
-    error and no interval from one labelled unit.
+    The variance is f (1 - f) / N + s² (human - machine) / n, the second with n - 1. None if either part is empty; with one
+    labelled unit there is no error and no interval.
     """
     y, f, other = (np.asarray(each, np.float64) for each in (people, machine, unlabelled))
     n, size = len(y), len(other)
@@ -125,7 +127,7 @@ def correct_rate(people: ArrayLike, machine: ArrayLike, unlabelled: ArrayLike) -
 
 
 def correct_rate_by_turn(sample: Sample) -> CorrectedRate:
-    """The same where whole turns were drawn: sentences of a turn depend on one another, so turns are what varies.
+    """The same if whole turns were drawn: sentences of a turn depend on one another, so the variance is between turns.
 
     Both means are ratios of sums over turns, linearised (Cochran 1977, chapter 6; the sandwich of Liang and Zeger 1986):
     the variance is G / (G - 1) times the sum over turns of the squared sum of weighted residuals, divided by the squared
@@ -169,12 +171,12 @@ def correct_prevalence(apparent: float | None, sensitivity: float | None, specif
 
 
 def is_outside(rate: float | None) -> bool:
-    """Whether a rate is none, because it is below 0 or above 1."""
+    """Whether a rate is impossible, because it is below 0 or above 1."""
     return rate is not None and not 0 <= rate <= 1
 
 
 def check_conditions(found: Found) -> tuple[Condition, ...]:
-    """What must hold for a corrected rate, one by one; of an annotator that read nothing for the code, that alone."""
+    """The conditions for a corrected rate, one by one; if the annotator annotated nothing for the code, only that condition."""
     if not found.ever_read:
         said = "The annotator has not annotated any sentence for this code."
         return (Condition("The annotator labelled sentences for this code", False, said, said),)
@@ -253,7 +255,7 @@ def _check_unchanged(found: Found) -> Condition:
 
 
 def list_served(served: Sequence[Served]) -> str:
-    """Who answered, with counts, in one line."""
+    """Which models answered, with counts, in one line."""
     return ", ".join(
         f"{name or 'not known'} ({labelled} labelled and {others} other turns)" for name, labelled, others in served
     )

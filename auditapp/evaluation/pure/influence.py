@@ -1,11 +1,12 @@
-"""Influence with the turn as what was drawn: withholding is drawn turn by turn, and sentences of a turn hang together.
+"""Influence, with the turn as the unit of the draw: turns are drawn to be withheld, and sentences of a turn depend on one
+another.
 
-What figures and tests by turn rest on are counts turn by turn, and how the turns were drawn. Shares, their difference and their
+Figures and tests by turn are based on counts for each turn and on how the turns were drawn. Shares, their difference and their
 intervals are those of ``transcripts.statistics.resampling``, each turn weighted by one over the probability of its arm, so that
-plans with different shares can be combined. The test of the difference draws the arms again as they were drawn, and counts.
+plans with different shares can be combined. The test of the difference draws the arms again in the same way and counts.
 
-One coder's units of a turn and her colleagues' are one cluster. Coders are taken as they are: nothing here is about
-others who might have coded. Loads numpy; pages import this inside functions.
+All units of a turn, from all coders, are one cluster. Coders are treated as fixed: no conclusion is drawn about other people who
+might have coded. Loads numpy; pages import this inside functions.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Numbers = NDArray[np.int64]
 
 
 class TurnTable(NamedTuple):
-    """A tally for each turn. ``turns``: ascending. ``counts``: turns x the fields of ``Tally``."""
+    """One tally for each turn. ``turns``: ascending. ``counts``: turns x the fields of ``Tally``."""
 
     turns: Numbers
     counts: Numbers
@@ -37,12 +38,12 @@ class TurnTable(NamedTuple):
 
     @property
     def same(self) -> Numbers:
-        """Of each turn, how many units of its arm are labelled as the machine has it."""
+        """For each turn, how many units of its arm have the same label as the machine's."""
         return self.counts[:, 0] + self.counts[:, 2]
 
     @property
     def units(self) -> Numbers:
-        """Of each turn, how many units of its arm there are."""
+        """For each turn, the number of units of its arm."""
         return self.counts[:, 1] + self.counts[:, 3]
 
     @property
@@ -54,11 +55,11 @@ class TurnTable(NamedTuple):
         return int((self.counts[:, 1] > 0).sum()), int((self.counts[:, 3] > 0).sum())
 
     def count_looked(self) -> int:
-        """The number of turns in which somebody looked."""
+        """The number of turns in which a coder opened suggestions."""
         return int((self.counts[:, 4] + self.counts[:, 6] > 0).sum())
 
     def keep(self, *, shown: bool, withheld: bool, looks: bool) -> TurnTable:
-        """The same with only those of its parts that are asked for."""
+        """The same with only the requested parts."""
         kept = np.array([shown, shown, withheld, withheld, looks, looks, looks, looks])
         return self._replace(counts=np.where(kept, self.counts, 0))
 
@@ -84,7 +85,7 @@ class Draws(NamedTuple):
 
 
 def make_table(turns: Numbers, counts: Numbers) -> TurnTable:
-    """A table of rows of which several may be of one turn: their sum. Turns with nothing counted are left out."""
+    """A table in which rows of the same turn are added up. Turns with nothing counted are left out."""
     found, places = np.unique(turns, return_inverse=True)
     places = places.reshape(-1)
     columns = [np.bincount(places, weights=column, minlength=len(found)) for column in counts.T]
@@ -102,7 +103,8 @@ def add_tables(tables: Iterable[TurnTable]) -> TurnTable:
 
 
 def sum_families(tables: Iterable[TurnTable]) -> TurnTable:
-    """All families together. The arms of a family with only one are left out: its units would be compared with other families'."""
+    """All families together. If a family has units in only one arm, its arm is left out, because its units would be compared
+    with those of other families."""
     kept = []
     for table in tables:
         both = table.has_both_arms
@@ -111,10 +113,10 @@ def sum_families(tables: Iterable[TurnTable]) -> TurnTable:
 
 
 def pool_tables(by_coder: Iterable[Mapping[str, TurnTable]], *, minimum: int = 2) -> dict[str, TurnTable]:
-    """The sums over coders, family by family, with only those parts to which ``minimum`` coders or more contribute.
+    """The sums over coders, family by family, with only those parts to which at least ``minimum`` coders contribute.
 
-    Otherwise a figure would be one person's. A total is to be made of these alone, or the part left out could be
-    reckoned from it.
+    Otherwise a figure could be that of one person. A total must be computed from these parts alone, or the part that was left out
+    could be calculated from it.
     """
     gathered: dict[str, list[TurnTable]] = {}
     for tables in by_coder:
@@ -135,7 +137,7 @@ def _pool(tables: list[TurnTable], minimum: int) -> TurnTable:
 SEED = 1
 REDRAWS = 1_999
 MAX_COUNTED = 10_000
-"""Where no more draws than these were possible, each of them is tried instead of a sample."""
+"""If no more draws than these are possible, each of them is tried instead of a sample."""
 _BLOCK = 2_000_000
 _ROUNDING = 1e-12
 
@@ -210,7 +212,7 @@ def _list_all(size: int, number: int) -> Numbers:
 
 
 def _draw(generator: np.random.Generator, size: int, number: int, times: int) -> Numbers:
-    """``times`` times ``number`` places out of ``size``, each as likely as any other."""
+    """``times`` random choices of ``number`` places out of ``size``, all equally likely."""
     return np.concatenate(list(_draw_blocks(generator, size, number, times)))
 
 
@@ -254,7 +256,7 @@ def _measure(table: TurnTable, draws: Draws, p_difference: float | None) -> dict
 
 
 def _find_design_effect(*shares: ClusterShare | None) -> float | None:
-    """The variance over turns to that of independent units; None where nothing varies."""
+    """The variance over turns divided by that of independent units; None if nothing varies."""
     found = [each for each in shares if each is not None and each.variance is not None]
     alone = sum(each.value * (1 - each.value) / each.n for each in found)
     if len(found) < len(shares) or alone < _ROUNDING:
@@ -263,11 +265,11 @@ def _find_design_effect(*shares: ClusterShare | None) -> float | None:
 
 
 def direction_p(changed_to: Numbers, changed_away: Numbers) -> float | None:
-    """Two-sided exact test that the changes of a turn go either way alike; None without a change.
+    """Two-sided exact test that the changes in a turn are equally likely in both directions; None without a change.
 
-    Turns are what is independent: the net change of each is as likely one way as the other, whatever its size. This is
-    McNemar's exact test where no turn has more than one change, and for many turns the clustered test of Obuchowski (1998,
-    Statistics in Medicine 17:1495), whose statistic is the squared sum of net changes over the sum of their squares.
+    Turns are treated as independent: the net change of each is as likely in one direction as in the other, whatever its size.
+    This is McNemar's exact test where no turn has more than one change, and for many turns the clustered test of Obuchowski
+    (1998, Statistics in Medicine 17:1495), whose statistic is the squared sum of net changes over the sum of their squares.
     """
     if not (changed_to.any() or changed_away.any()):
         return None

@@ -1,8 +1,8 @@
-"""Labels of people and a machine as a CSV file: one unit and code a row, and how accurate the machine is.
+"""Labels of people and a machine in a CSV file, one unit and code per row, and how accurate the machine is.
 
-Columns: unit, code, human, machine, blind, sampled, and maybe turn. ``human`` is 1, 0 or empty: not labelled. ``blind``
-says that the person had not seen the machine's word, ``sampled`` that the unit was drawn at random to be labelled; both
-may be empty where there is no label. Further columns are passed over. A file is taken whole or not at all.
+Columns: unit, code, human, machine, blind, sampled, and optionally turn. ``human`` is 1, 0 or empty, which means not labelled.
+``blind`` says that the person had not seen the machine's label, ``sampled`` that the unit was drawn at random to be labelled;
+both may be empty if there is no label. Other columns are ignored. A file is accepted completely or not at all.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Row(NamedTuple):
 
 
 def list_figures(report: Mapping[str, Any]) -> dict[str, object]:
-    """The report of a code as it is in JSON: None where a figure is not defined, never NaN."""
+    """The report of a code in the form used for JSON: None if a figure is not defined, never NaN."""
     found: dict[str, object] = {**report["calibration"]["table"]._asdict(), "n": report["calibration"]["table"].n}
     for name in IN_FILE:
         estimate = report["calibration"]["figures"][name]
@@ -93,7 +93,8 @@ def read_file(lines: Iterable[bytes], *, name: str) -> tuple[dict[str, list[Row]
 def report_file(
     codes: Mapping[str, list[Row]], *, has_turns: bool, seed: int, resamples: int
 ) -> dict[str, dict[str, Any]]:
-    """Every figure of every code. Blind rows with a person's label make the table; intervals draw turns if known."""
+    """Every figure of every code. The table is made from blind rows with a person's label; the intervals resample turns if
+    these are known."""
     return {
         code: _report_code(code, rows, has_turns=has_turns, seed=seed, resamples=resamples)
         for code, rows in codes.items()
@@ -140,7 +141,7 @@ def _read_row(cells: Mapping[str, str]) -> tuple[str, Row]:
 
 def _report_code(code: str, rows: list[Row], *, has_turns: bool, seed: int, resamples: int) -> dict[str, Any]:
     """How far the machine agrees with blind labels, the corrected rate or the ``refusal`` that says why there is none, and
-    what was left aside."""
+    what was left out."""
     blind = [row for row in rows if row.human is not None and row.is_blind]
     labels = CodeLabels(
         code,
@@ -175,7 +176,7 @@ def _report_code(code: str, rows: list[Row], *, has_turns: bool, seed: int, resa
 
 
 def _refuse_rate(rows: list[Row], rate: CorrectedRate) -> str:
-    """Why there is no corrected rate. A sample in which some rows have no blind label is no longer random."""
+    """Why there is no corrected rate. If some rows of a sample have no blind label, it is no longer random."""
     sampled = [row for row in rows if row.is_sampled]
     unlabelled = sum(row.human is None for row in sampled)
     seen = sum(row.human is not None and not row.is_blind for row in sampled)

@@ -1,14 +1,14 @@
-"""What becomes of an annotator's positives: a critic tests each against its source, and people judge a sample of them.
+"""Testing an annotator's positives: a critic checks each against its source, and people judge a sample of them.
 
-The prompts of a critic are about one suggestion, and its answer is one of two words with its reason, or the reason why the answer
-is of no use. Plain Python: texts in, text out. A second reading of positives alone, for annotators that did well on a test put
-8 to 54 % false positives on what came after (method brief 2.1.6). The critic sees the sentence marked inside its turn, after the
-question before it, and what the first reader said of it as claims, not as reasons. Whatever it answers can only be one of two
+A critic's prompt is about one suggestion, and its answer is parsed as one of two words with a reason, or as a reason why the
+answer cannot be used. Plain Python: texts in, text out. A second reading of positives alone, for annotators that did well on a
+test put 8 to 54 % false positives on what came after (method brief 2.1.6). The critic sees the sentence marked in its turn, the
+question before it, and what the first reader said about it, presented as claims to be tested. Its verdict can only be one of two
 words.
 
-An audit says how many positives are false, as people found who judged a seeded sample of them. Of each code it draws a simple
-random sample of the current suggestions. A reviewer says that the code applies, that it does not, or that it cannot be said.
-Nothing is rounded; None is "not defined".
+An audit estimates how many positives are false, from people's judgments of a seeded sample. For each code it draws a simple
+random sample of the current suggestions. A reviewer says that the code applies, that it does not apply, or that this cannot be
+decided. Nothing is rounded; None means "not defined".
 """
 
 from __future__ import annotations
@@ -95,9 +95,9 @@ def write_critic_message(
     level: str = "semantic",
     earlier: Sequence[Said] | None = None,
 ) -> str:
-    """The sentence in its turn, after the question, and the first annotator's claims: as data, between two lines that it
-    cannot contain. Copies as they are sent; ``quote`` is "" where none was given, ``earlier`` ``None`` for instructions that
-    do not speak of it."""
+    """The sentence in its turn, after the question, and the first annotator's claims: as data, between two lines that cannot
+    occur in it. All texts are the copies that are sent; ``quote`` is "" if none was given, ``earlier`` is ``None`` for
+    instructions that do not mention it."""
     said = None if earlier is None else [{"speaker": speaker, "text": text} for speaker, text in earlier]
     material = json.dumps(
         {
@@ -120,10 +120,10 @@ VERDICTS = frozenset({UPHOLD, REVERSE})
 def read_critic_answer(answer: str, finish_reason: str = "", judged: Judged = NOTHING) -> tuple[str, str, str]:
     """Verdict, rationale and problem of ``answer``; the verdict is empty exactly where the problem says why.
 
-    It is taken from the JSON object that has one, by the rule of ``json_answers``: what is repeated from ``judged``, the texts
-    that the critic was shown, is no verdict, nor is an object with words after it, nor one of an answer that was cut off or
-    withheld (``finish_reason``, in the provider's words). Reasoning before it is dropped first. Objects with different
-    verdicts are none.
+    It is taken from the JSON object that has one, by the rule of ``json_answers``: an object that is repeated from ``judged``,
+    the texts that the critic was shown, is not a verdict. Nor is an object that is followed by words, or an object in an answer
+    that was cut off or withheld (``finish_reason``, in the provider's words). Reasoning before it is removed first. If objects
+    have different verdicts, there is no verdict.
     """
     text = drop_reasoning(answer)
     if not text.strip():
@@ -158,7 +158,7 @@ def _is_call(value: dict[str, object]) -> bool:
 
 
 def _read_object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """A JSON object as it was written; one with two verdicts has none."""
+    """A JSON object as it was written; an object with two verdicts counts as having none."""
     if [name for name, _ in pairs].count("verdict") > 1:
         return {"verdict": None}
     return dict(pairs)
@@ -237,8 +237,8 @@ def _find(
 def rate_code(verdicts: Sequence[str | None], population: int) -> dict[str, Any]:
     """The false positives of one code: ``does_not`` over the ``decided``, with Wilson's 95 % interval.
 
-    ``verdicts`` are those of the items drawn, None for an item without a mark. ``unclear`` items, of which nobody could tell,
-    and ``contested`` ones, on which as many reviewers say yes as no, are in neither number.
+    ``verdicts`` are those of the drawn items, None for an item without a mark. Items that are ``unclear`` (could not be decided)
+    or ``contested`` (as many reviewers say yes as no) are in neither number.
     """
     ends = Counter(verdicts)
     drawn, marked = len(verdicts), len(verdicts) - ends[None]
@@ -276,13 +276,13 @@ def settle_items(marks: Iterable[Mark], *, reviewer: str | None = None) -> dict[
 
 
 def select_items(items: Mapping[int, str], ends: Mapping[int, str], *, code: str, scope: str) -> list[int]:
-    """The items of a count of ``rate_code``: one of ``SCOPES``."""
+    """The items of a count of ``rate_code``, which is one of ``SCOPES``."""
     wanted = SCOPES[scope]
     return [key for key, of_code in items.items() if of_code == code and (wanted is None or ends.get(key) in wanted)]
 
 
 def settle(verdicts: Sequence[str]) -> str:
-    """The verdict of the larger number of reviewers who said yes or no; empty where as many say yes as no."""
+    """The verdict of the majority of reviewers who said yes or no; empty if there are as many yes as no."""
     yes, no = verdicts.count(APPLIES), verdicts.count(DOES_NOT)
     if yes == no:
         return "" if yes else UNCLEAR
@@ -290,9 +290,8 @@ def settle(verdicts: Sequence[str]) -> str:
 
 
 def compare_reviewers(marks: Sequence[Mark]) -> list[dict[str, Any]]:
-    """Every two reviewers with an item in common: ``same`` of three verdicts, and kappa where both said yes or no.
-
-    A mean over pairs is nobody's agreement, so there is none.
+    """Every pair of reviewers with an item in common: the share of items with the ``same`` one of three verdicts, and kappa on
+    items where both said yes or no. There is no mean over pairs, because it would not be the agreement of any two people.
     """
     found = []
     for first, second, shared in pair_reviewers(marks):

@@ -7,7 +7,7 @@ from transcripts.ui.commands import Argument, find_row
 
 MODEL = Argument("--model", required=True, metavar="LABEL", help="the model")
 MODELS = MODEL.but(action="append", help="a model; may be repeated")
-LABEL = Argument("label", metavar="LABEL", help="any variant of the model: this applies to all of them")
+LABEL = Argument("label", metavar="LABEL", help="any variant of the model; this applies to all of its variants")
 
 
 def describe_allowed(address: str) -> str:

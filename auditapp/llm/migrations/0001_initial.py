@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                     ('name', models.CharField(max_length=100, unique=True)),
-                    ('provider', models.CharField(help_text='Who runs the model; fake where answers are invented, file where they were imported.', max_length=40)),
+                    ('provider', models.CharField(help_text='Who runs the model: fake if answers are invented, file if they were imported.', max_length=40)),
                     ('base_url', models.CharField(blank=True, help_text='For example https://api.openai.com/v1, without a key.', max_length=300, verbose_name='base URL')),
                     ('key_env', models.CharField(blank=True, help_text="The name of the worker's environment variable with the key, never the key itself. Leave empty for no key.", max_length=100, verbose_name='key variable')),
                     ('key_sealed', models.TextField(blank=True)),
@@ -44,8 +44,8 @@ class Migration(migrations.Migration):
                     ('reasoning', models.CharField(blank=True, help_text="The reasoning effort in the provider's terms, or on or off.", max_length=20)),
                     ('max_tokens', models.PositiveIntegerField(blank=True, help_text='In tokens. Leave empty for no limit. Thinking counts towards a limit, so a small one cuts off the answers of reasoning models; only a reasoning token budget is added to it. A small local model needs a limit, or it may never stop.', null=True, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(200000)], verbose_name='longest answer')),
                     ('timeout_seconds', models.PositiveIntegerField(default=600, help_text='How many seconds to wait for an answer.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(3600)], verbose_name='time-out')),
-                    ('parameters', models.JSONField(default=dict, help_text="Settings of sampling (temperature, top_p, seed, stop); what is not there is the provider's default.")),
-                    ('note', models.CharField(blank=True, default='', help_text='A warning for readers of its answers. It is shown with them.', max_length=300)),
+                    ('parameters', models.JSONField(default=dict, help_text="Sampling settings (temperature, top_p, seed, stop); for a setting that is missing, the provider's default applies.")),
+                    ('note', models.CharField(blank=True, default='', help_text='A warning for people who read its answers. It is shown with them.', max_length=300)),
                     ('created_at', models.DateTimeField()),
                 ],
                 options={

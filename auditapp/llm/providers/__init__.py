@@ -38,7 +38,7 @@ DEFAULT_MAX_OUTPUT = {"anthropic": 32_000, "fake": ASSUMED_MAX_OUTPUT}
 
 
 def open_provider(account: Account) -> Provider:
-    """A provider for ``account``. Raises ``ProviderNotReady``, whose message says what is missing."""
+    """The provider of ``account``. Raises ``ProviderNotReady``, whose message says what is missing."""
     if account.provider == "fake":
         from auditapp.llm.providers.fake import FakeProvider
 

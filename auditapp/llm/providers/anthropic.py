@@ -4,9 +4,9 @@
 demands a limit: a variant without one is asked with the model's recorded maximum, thinking included. Earlier thinking is not
 sent back.
 
-A message batch has all requests in the body of one call, and its results are lines in any order. It carries nothing of ours but
-the names of its calls, so the job's token is part of each. Which of several batches of the same size is the one whose creation
-was cut off therefore shows only when it has ended.
+A message batch has all requests in the body of one call, and its results are lines in any order. The names of its calls are the
+only thing in it that we choose, so the job's token is part of each name. If the creation of a batch was cut off, it can therefore
+be told from other batches of the same size only after it has ended.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class AnthropicProvider:
 
 
 def open_http(account: Account) -> HttpAccount:
-    """The session of an account, its key in the header Anthropic wants it in."""
+    """The session of an account, with its key in the header that Anthropic requires."""
     headers = {"anthropic-version": VERSION}
     if account.key:
         headers["x-api-key"] = account.key
@@ -148,8 +148,9 @@ def write_body(request: ChatRequest) -> dict[str, object]:
     body["max_tokens"] = max_output_tokens(request)
     if read_budget(request) >= max_output_tokens(request):
         raise SettingRefused(
-            f"The thinking budget of {request.model} ({read_budget(request):,} tokens) leaves no room for an answer: "
-            f"all output together can have {max_output_tokens(request):,} tokens. Add the model again with a smaller budget."
+            f"The thinking budget of {request.model} ({read_budget(request):,} tokens) leaves no room for an answer: thinking "
+            f"and answer together can have at most {max_output_tokens(request):,} tokens. Add the model again with a smaller "
+            "budget."
         )
     # The API takes no message without words. It joins the user messages on both sides of an answer that had none.
     turns = write_turns(request)
@@ -160,7 +161,7 @@ def write_body(request: ChatRequest) -> dict[str, object]:
 
 
 def _check_sampling(request: ChatRequest, *, thinks: bool) -> None:
-    """Refuse settings of sampling that Anthropic's API is documented not to take. Raises ``SettingRefused``."""
+    """Refuse sampling settings that Anthropic's API does not accept, according to its documentation. Raises ``SettingRefused``."""
     given = request.parameters
     if "seed" in given:
         raise SettingRefused(
@@ -228,7 +229,7 @@ def read_answer(status: int, headers: Mapping[str, str], raw: bytes) -> ChatAnsw
 
 
 def count_input(data: Mapping[str, object]) -> int | None:
-    """All tokens that went in; Anthropic counts those written to and read from its cache apart."""
+    """All input tokens; Anthropic counts those written to and read from its cache separately."""
     fresh = read_count(data, "input_tokens")
     if fresh is None:
         return None
@@ -238,7 +239,7 @@ def count_input(data: Mapping[str, object]) -> int | None:
 
 
 def _join_text(blocks: object, kind: str) -> str:
-    """The blocks of text, or those of thinking, as one. Redacted thinking is no text."""
+    """The blocks of text, or those of thinking, joined. Redacted thinking does not count as text."""
     if not isinstance(blocks, list):
         return ""
     texts = [block.get(kind) for block in blocks if isinstance(block, dict) and block.get("type") == kind]
@@ -356,7 +357,7 @@ class AnthropicJobs:
 
 
 def read_status(job: Mapping[str, object]) -> JobStatus:
-    """How far a message batch is. Its results are fetched from where they are known to be, not from where it says."""
+    """The state of a message batch. Its results are fetched from the documented address, not from the one that it names."""
     word = read_text(job, "processing_status")
     if word == "canceling":
         return JobStatus(JobState.CANCELLING)
@@ -373,7 +374,7 @@ def count_calls(job: Mapping[str, object]) -> int:
 
 
 def is_older(job: Mapping[str, object], since: datetime.datetime) -> bool:
-    """Whether a message batch was made before ``since``, with room for clocks that differ."""
+    """Whether a message batch was made before ``since``, allowing for clocks that differ."""
     try:
         made_at = datetime.datetime.fromisoformat(read_text(job, "created_at"))
     except ValueError:
@@ -387,7 +388,7 @@ def write_anthropic_line(call_name: str, request: ChatRequest) -> bytes:
 
 
 def read_anthropic_line(data: Mapping[str, object]) -> Line | None:
-    """A line of a message batch's results; ``None`` when it is none."""
+    """A line of a message batch's results; ``None`` for a line that cannot be read as one."""
     name, result = read_text(data, "custom_id"), take_object(data, "result")
     kind = read_text(result, "type")
     if not name or not kind:

@@ -1,11 +1,11 @@
-"""What every provider of a model looks like to the rest of the program, and how much a model is to think before it answers.
+"""The interface of a model provider, and the settings for how much a model thinks before it answers.
 
-No Django here. A provider turns a request into an answer and never raises because of what the other side did.
+No Django here. A provider turns a request into an answer and raises nothing for a fault of the server that it called.
 
 A variant has one word for reasoning, which is written as each API takes it: "" (the provider's default), "off", "on", a whole
 number of tokens, or an effort such as "low", "medium", "high". A budget of thinking tokens is added to ``max_tokens``, which
-stays the room for the answer itself. So what a call may cost at most follows from ``max_output_tokens``. An effort has no such
-room of its own: thinking counts within ``max_tokens``.
+stays the room for the answer itself. So the maximum cost of a call follows from ``max_output_tokens``. With an effort, thinking
+counts within ``max_tokens``.
 """
 
 from __future__ import annotations
@@ -81,11 +81,10 @@ class Traits:
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """One call: instructions as the system message, the text as the user message.
+    """One call: the instructions as the system message, the text as the user message.
 
-    ``history`` is what was said before it, oldest first: pairs of a user message and the answer to it.
-    ``max_tokens``: the limit of the answer; ``None`` for none. ``answer_schema``: a JSON schema that the server is to hold
-    the answer to.
+    ``history`` is the conversation before it, oldest first: pairs of a user message and its answer. ``max_tokens``: the limit of
+    the answer; ``None`` for none. ``answer_schema``: a JSON schema that the server is to hold the answer to.
     """
 
     request_id: str
@@ -180,9 +179,9 @@ itself. The program sends one only for tasks that have a schema."""
 
 
 class SettingRefused(ValueError):
-    """A setting of a variant that its model cannot be asked with; the sentence says which and what to write instead.
+    """A setting of a variant that its model does not accept; the sentence names it and says what to write instead.
 
-    Nothing is sent then: an answer under another setting than the column says would be worse than none.
+    Nothing is sent then: an answer under a different setting from the one recorded would be worse than no answer.
     """
 
 
@@ -197,7 +196,7 @@ def max_output_tokens(request: ChatRequest) -> int:
 
 
 def read_budget(request: ChatRequest) -> int:
-    """The budget of thinking tokens that a request asks for; 0 where it asks for none, or for an effort."""
+    """The budget of thinking tokens that a request asks for; 0 if it asks for none, or for an effort."""
     word = read_word(request)
     if word.isdecimal():
         return int(word)
@@ -205,7 +204,7 @@ def read_budget(request: ChatRequest) -> int:
 
 
 def read_word(request: ChatRequest) -> str:
-    """The reasoning setting as it is compared."""
+    """The reasoning setting in the form in which it is compared."""
     return request.reasoning.strip().lower()
 
 
@@ -220,7 +219,7 @@ def check_settable(request: ChatRequest) -> None:
 
 
 def write_chat_reasoning(request: ChatRequest) -> dict[str, object]:
-    """What a chat completion says about thinking, by the model's trait. Raises ``SettingRefused``."""
+    """The part of a chat completion about thinking, according to the model's capabilities. Raises ``SettingRefused``."""
     check_settable(request)
     word, trait = read_word(request), request.traits.reasoning
     if not word or trait == "none":
@@ -246,8 +245,8 @@ def _write_nested(word: str) -> dict[str, object]:
 
 
 def write_anthropic_reasoning(request: ChatRequest) -> dict[str, object]:
-    """What an Anthropic message says about thinking: a budget where the model takes one or a number was written, else
-    adaptive thinking under an effort. Raises ``SettingRefused``."""
+    """The part of an Anthropic message about thinking: a budget if the model takes one or a number was given, otherwise adaptive
+    thinking with an effort. Raises ``SettingRefused``."""
     check_settable(request)
     word, trait = read_word(request), request.traits.reasoning
     if not word or trait == "none":
@@ -273,17 +272,17 @@ def check_parameters(request: ChatRequest, *, reserved: frozenset[str]) -> None:
     taken = sorted(reserved & request.parameters.keys())
     if taken:
         raise SettingRefused(
-            f"The parameters of {request.model} cannot contain {', '.join(taken)}: the program sets that itself, or could "
-            "not limit the cost of a call. Add the model again without it."
+            f"The parameters of {request.model} cannot contain {', '.join(taken)}: the program sets these itself, or could not "
+            "limit the cost of a call. Add the model again without them."
         )
 
 
 def list_parameters(request: ChatRequest) -> dict[str, object]:
-    """The variant's own parameters. Raises ``SettingRefused`` for a setting of sampling that the model does not accept."""
+    """The variant's own parameters. Raises ``SettingRefused`` for a sampling setting that the model does not accept."""
     refused = [name for name in SAMPLING if name in request.parameters and not getattr(request.traits, f"takes_{name}")]
     if refused:
         raise SettingRefused(
-            f"{request.model} does not accept {' and '.join(refused)}, by its recorded capabilities, but this model was added "
-            "with it. Add it again without, or record other capabilities."
+            f"{request.model} does not accept {' and '.join(refused)}, according to its recorded capabilities, but this model "
+            "was added with it. Add the model again without it, or record other capabilities."
         )
     return dict(request.parameters)

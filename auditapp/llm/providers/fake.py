@@ -1,8 +1,8 @@
-"""A provider that calls nobody: it invents answers from the prompt, always the same ones, and says so.
+"""A provider that makes no calls: it invents answers from the prompt, always the same ones, and says so.
 
-Its model ``fake-unsteady`` answers differently each time, now and then in words that no rule reads or cut off: repeats, a formatter
-and people's readings can be tried on it.
-Development, the demo and the tests run on it. Wherever its results show, the page says that they are invented.
+Its model ``fake-unsteady`` answers differently each time, and some of its answers are cut off or written so that no rule can
+parse them, so that repeats, a formatter and interpretations by people can be tried. Development, the demo and the tests run on
+it. Every page that shows its results says that they are invented.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ ANSWER_TO_FORMAT = re.compile(r"<<<ANSWER (\w+)\n(.*)\n\1 ANSWER>>>", re.DOTALL)
 
 
 class FakeProvider:
-    """Answers what the prompt asks for: codes when it lists codes, an answer in a fixed form when it shows one, a
-    verdict when it names the three, advice when its instructions ask for it, some sentences in a talk (without instructions,
-    or with something said before), else a described person."""
+    """Answers what the prompt asks for: codes if it lists codes, an answer in a fixed form if it shows one, a verdict if it names
+    the three verdicts, advice if its instructions ask for advice, some sentences in an interview (without instructions, or with
+    earlier messages), otherwise the description of a person."""
 
     def __init__(self, account: Account) -> None:
         latency = account.parameters.get("latency_seconds", 0.0)
@@ -126,7 +126,7 @@ class FakeProvider:
 
 
 def _hold_to(schema: Mapping[str, object] | None, content: str) -> str:
-    """The answer, or the smallest one that the schema allows where it allows another only."""
+    """The answer, or the smallest one that the schema allows if it does not allow this answer."""
     if schema is None:
         return content
     try:
@@ -166,7 +166,7 @@ def _invent_codings(
 
 
 def _draw_share(*parts: str) -> float:
-    """A number from 0 to 1 that hangs on the words alone."""
+    """A number from 0 to 1 that depends on the words alone."""
     return int(hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:8], 16) / 2**32
 
 
@@ -205,7 +205,8 @@ def _invent_judgment(draw: random.Random, system: str) -> str:
 
 
 def _invent_advice(draw: random.Random, request: ChatRequest) -> str:
-    """A turn of a scenario: first advice, at times with a question; then it revises or holds; last one of the labels."""
+    """A turn of a scenario: first advice, sometimes with a question; then it revises its advice or keeps to it; at the end one of
+    the labels."""
     labels = LABELS_OF_CASE.search(request.user)
     if labels is not None:
         answer = draw.choice(labels[1].split("; "))
@@ -223,8 +224,8 @@ def _invent_advice(draw: random.Random, request: ChatRequest) -> str:
 
 
 def _invent_guess(draw: random.Random, request: ChatRequest) -> str:
-    """An answer to the prompt of the gender-cue probe: "Female" by default; where emotion and style may be evidence, by whether the
-    text exclaims."""
+    """An answer to the prompt of the gender-cue probe: "Female" by default; if emotion and style may be used as evidence, it
+    depends on exclamation marks in the text."""
     fate = draw.random()
     if fate < 0.03:
         return "I can't help with guessing a person's gender."
@@ -245,7 +246,7 @@ def _invent_guess(draw: random.Random, request: ChatRequest) -> str:
 
 
 def _unsettle(draw: random.Random, answer: str) -> tuple[str, str]:
-    """The answer, or now and then one in words or one cut off; and why it ended."""
+    """The answer, or sometimes one in prose or one that is cut off; and why it ended."""
     fate = draw.random()
     if fate < SHARE_OFF_FORMAT:
         race, gender = (draw.choice(ATTRIBUTES[name]).lower() for name in ("Race", "Gender identity"))

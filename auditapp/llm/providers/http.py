@@ -1,8 +1,8 @@
 """What all providers over HTTP share: one session of one account, its limits, and what a status, its headers
 and an error body mean for a call.
 
-Whether anything left decides what a failure costs. Before there is a connection, nothing was sent. After that the other side may
-have had the whole request, and may have billed it, whatever came back; unless a status said no.
+The cost of a failure depends on whether anything was sent. Without a connection, nothing was sent. After that, the server may
+have received the whole request and may have billed it, whatever it returned, unless the status was a refusal.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ MAX_HEADER = 32 * 1024
 
 
 class CallFailed(Exception):
-    """A request got no reply; ``answer`` says how it ended and what to do next."""
+    """A request got no usable reply; ``answer`` says how it ended and what to do next."""
 
     def __init__(self, answer: ChatAnswer) -> None:
         super().__init__(answer.error)
@@ -57,8 +57,8 @@ class CallFailed(Exception):
 
 
 class HttpAccount:
-    """An open session with one account. ``base_url`` is where its paths begin; ``headers`` carry its key and nothing else
-    does. Needs a running event loop."""
+    """An open session with one account. ``base_url`` is the beginning of all paths; only ``headers`` contain the key. Needs a
+    running event loop."""
 
     def __init__(
         self, account: Account, *, base_url: str, headers: Mapping[str, str], resolver: AbstractResolver | None = None
@@ -101,7 +101,7 @@ class HttpAccount:
         headers: Mapping[str, str] | None = None,
         params: Mapping[str, str] | None = None,
     ) -> tuple[int, Mapping[str, str], bytes, float | None]:
-        """Send one request, follow nothing, read at most ``max_bytes`` (unpacked). Raises ``CallFailed``.
+        """Send one request without following redirects, and read at most ``max_bytes`` (unpacked). Raises ``CallFailed``.
 
         Returns the status, the headers, the body, and the seconds until its first byte. A body that was cut off or is too
         large is kept as far as it was received, and only if the status is an error.
@@ -160,7 +160,7 @@ class HttpAccount:
         return ChatAnswer(CallOutcome.UNKNOWN, NextStep.RETRY, http_status=status, error_class=kind, error=sentence)
 
     def clean(self, body: bytes) -> bytes:
-        """The body without the account's key, in case the other side sent it back."""
+        """The body without the account's key, in case the server sent it back."""
         for form in self.secrets:
             if form in body:
                 body = body.replace(form, REMOVED.encode())
@@ -190,7 +190,7 @@ class Received:
     first_byte_after: float | None = None
 
     async def read(self, request: AbstractAsyncContextManager[aiohttp.ClientResponse], max_bytes: int) -> None:
-        """Send the request and read until the end, or until more than ``max_bytes`` are there."""
+        """Send the request and read to the end, or until more than ``max_bytes`` have arrived."""
         started = time.monotonic()
         async with request as response:
             self.first_byte_after = time.monotonic() - started
@@ -203,7 +203,7 @@ class Received:
 
 
 class BodyTooLarge(Exception):
-    """The reply has more bytes than are read."""
+    """The reply is larger than the limit for reading."""
 
     def __init__(self, max_bytes: int) -> None:
         super().__init__(max_bytes)
@@ -261,7 +261,7 @@ def _list_secrets(key: str) -> tuple[bytes, ...]:
 
 
 def _name(error: Exception) -> str:
-    """What happened, in the system's words if there are any; never the request, which contains the key."""
+    """What happened, in the operating system's words if there are any; never the request, which contains the key."""
     inner = getattr(error, "os_error", error)
     if isinstance(inner, (TimeoutError, aiohttp.ConnectionTimeoutError)):
         return "it took too long"
@@ -351,7 +351,7 @@ class Problem(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """The provider's words; for a request that was too long, after how long it was and what the server takes."""
+        """The provider's words; for a request that was too long, preceded by its length and the server's limit."""
         if not self.is_overflow:
             return self.message
         needed = "" if self.needed_tokens is None else f" It needs {self.needed_tokens:,} tokens."
@@ -360,7 +360,7 @@ class Problem(NamedTuple):
 
 
 def read_problem(data: Mapping[str, object]) -> Problem | None:
-    """The error in a body, in any of the forms there are; ``None`` where there is none."""
+    """The error in a body, in any of the known forms; ``None`` if there is none."""
     error = data.get("error")
     if not error and data.get("object") == "error":
         error = data
@@ -390,7 +390,7 @@ def is_count(value: object) -> bool:
 
 
 def _read_tokens(message: str) -> tuple[int | None, int | None]:
-    """The tokens that a request needed and those that the server takes, where a message says so."""
+    """The tokens that a request needed and those that the server accepts, if the message gives them."""
     words = message[:1000].lower()
     needed = next((found for each in NEEDED if (found := each.search(words))), None)
     limit = next((found for each in LIMIT if (found := each.search(words))), None)
@@ -430,8 +430,8 @@ def judge_status(
 
 
 def judge_error_in_answer(problem: Problem | None) -> NextStep:
-    """What follows from a status 200 that carries an error: the provider's failure, billed or not. Where the error names a
-    status of its own, it decides whether to wait, to stop or to give up."""
+    """What follows from a status 200 with an error in the body: the provider's failure, billed or not. If the error names another
+    status, that status decides whether to wait, to stop or to give up."""
     if problem and problem.is_overflow:
         return NextStep.GIVE_UP
     if problem and problem.code in {TOO_MANY, OVERLOADED, 401, 402, 403}:
@@ -467,8 +467,8 @@ def read_refusal(
 
 
 def read_retry_after(status: int, headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait before asking again; ``None`` where nothing says so. Dates are counted from the answer's own Date, so
-    that a wrong clock here does no harm."""
+    """Seconds to wait before asking again; ``None`` if the answer does not say. Dates are counted from the answer's Date header,
+    so that a wrong clock on this machine does no harm."""
     milliseconds = _read_number(headers.get("retry-after-ms", ""))
     if milliseconds is not None:
         return milliseconds / 1000
@@ -484,7 +484,7 @@ def read_retry_after(status: int, headers: Mapping[str, str]) -> float | None:
 
 
 def _read_resets(headers: Mapping[str, str], now: datetime.datetime) -> float | None:
-    """When the limit that is used up is filled again; where none is said to be, the one that is filled first."""
+    """The seconds until the exhausted limit is refilled; if none is reported as exhausted, until the first limit is refilled."""
     spent: list[float] = []
     others: list[float] = []
     for name, value in headers.items():

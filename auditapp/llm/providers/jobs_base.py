@@ -1,11 +1,11 @@
-"""What a provider's own batch service looks like to the rest of the program.
+"""The interface of a provider's own batch service.
 
-A job is a group of calls submitted together. The provider processes it within a day at a lower price; its answers can then
-be fetched in any order and repeatedly. A job is submitted in steps that can each be repeated: written to a file, uploaded
-(if the service needs that) and created. A step never raises because of what the other side did: it returns ``Trouble``.
+A job is a group of calls submitted together. The provider processes it within a day at a lower price; its answers can then be
+fetched in any order and repeatedly. A job is submitted in steps that can each be repeated: written to a file, uploaded (if the
+service needs that) and created. A step raises nothing for a fault of the provider: it returns ``Trouble``.
 
-The body of a call is that of a live call, and the body of an answer is read by the same rules, so that it makes no difference
-which way an answer came.
+The body of a call is that of a live call, and the body of an answer is read by the same rules, so that it makes no difference how
+an answer arrived.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CANCELED = "the provider's job was cancelled before it reached this call"
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Why a step failed. With ``is_lost`` it was sent, and nobody here knows whether it was carried out.
+    """Why a step failed. With ``is_lost``, it was sent, but it is not known whether it was carried out.
 
     ``next_step``: RETRY and SLOW_DOWN are temporary, STOP_BATCH needs the owner of the account, GIVE_UP is final.
     """
@@ -48,7 +48,7 @@ class Trouble:
 
     @property
     def is_passing(self) -> bool:
-        """Whether trying again later can help."""
+        """Whether it makes sense to try again later."""
         return self.next_step in {NextStep.RETRY, NextStep.SLOW_DOWN}
 
 
@@ -98,16 +98,16 @@ class JobService(Protocol):
         """Upload the file; returns its id at the provider. Costs nothing and can be repeated."""
 
     async def create(self, file: BinaryIO, file_id: str, token: str) -> str | Trouble:
-        """Create the job from its uploaded file or, if the service has no upload, from the file itself; returns its id.
-        Never called twice for the same calls without ``find`` in between."""
+        """Create the job from its uploaded file or, if the service has no upload, from the file itself; returns its id. Never
+        call this twice for the same calls without ``find`` in between."""
 
     async def find(
         self, token: str, calls: int, known: frozenset[str], since: datetime.datetime
     ) -> tuple[str, int] | Trouble:
         """Look for a job with this token, created after ``since`` with this number of calls.
 
-        Returns its id or "", and the number of jobs that may be it, which is known only when they end. ``known`` are
-        the ids of other jobs.
+        Returns its id or "", and the number of jobs that may be this one, which is known only when they end. ``known`` are the
+        ids of other jobs.
         """
 
     async def check(self, job_id: str) -> JobStatus | Trouble:
@@ -127,8 +127,8 @@ class JobService(Protocol):
 
 
 def read_call_name(name: str) -> tuple[int, str] | None:
-    """The cell and the part of the token in one of our custom_ids; ``None`` for any other. The part is empty if the
-    service stores the token with the job."""
+    """The cell and the part of the token in one of our custom_ids; ``None`` for any other id. The part is empty if the service
+    stores the token with the job."""
     match = CALL_NAME.fullmatch(name)
     return (int(match[1]), match[2] or "") if match else None
 
@@ -139,7 +139,7 @@ def shorten_token(token: str) -> str:
 
 
 def make_trouble(answer: ChatAnswer) -> Trouble:
-    """The trouble that a failed answer means."""
+    """The ``Trouble`` for a failed answer."""
     return Trouble(
         next_step=answer.next_step if answer.next_step is not NextStep.NONE else NextStep.RETRY,
         error=answer.error,
@@ -165,7 +165,7 @@ def read_text(data: Mapping[str, object] | None, name: str) -> str:
 
 
 def take_object(data: Mapping[str, object] | None, name: str) -> dict[str, object]:
-    """A field that is an object; an empty one where it is something else."""
+    """A field that is an object; an empty object if it is something else."""
     value = data.get(name) if data else None
     return value if isinstance(value, dict) else {}
 
@@ -176,7 +176,7 @@ def dump_line(content: Mapping[str, object]) -> bytes:
 
 
 def read_unmade(word: str, data: Mapping[str, object]) -> ChatAnswer:
-    """The end of a call that the service never made, by its word for it; nothing was billed."""
+    """The end of a call that the service never made, with the service's word for it; nothing was billed."""
     raw = dump_line(data).decode(errors="backslashreplace").replace("\x00", "\\x00")
     if "cancel" in word:
         return refuse_unmade(ErrorClass.EXPIRED, CANCELED, raw=raw)
@@ -186,5 +186,5 @@ def read_unmade(word: str, data: Mapping[str, object]) -> ChatAnswer:
 
 
 def refuse_unmade(error_class: ErrorClass, error: str, *, raw: str = "") -> ChatAnswer:
-    """A call of a job that was not made: it may be asked again."""
+    """A call of a job that was not made; it may be asked again."""
     return ChatAnswer(CallOutcome.REFUSED, NextStep.RETRY, error_class=error_class, error=error, raw=raw)

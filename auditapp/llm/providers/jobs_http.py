@@ -36,7 +36,7 @@ async def ask(
     headers: Mapping[str, str] | None = None,
     params: Mapping[str, str] | None = None,
 ) -> dict[str, object] | Trouble:
-    """Ask, and have an object or the trouble. ``read_answer`` knows what a refusal means, as for a live call."""
+    """Send a request and return a JSON object or the ``Trouble``. ``read_answer`` interprets a refusal, as for a live call."""
     try:
         status, reply_headers, body, _ = await http.exchange(
             method,
@@ -67,8 +67,8 @@ async def ask(
 async def read_lines(
     http: HttpAccount, path: str, *, read_line: ReadLine, read_answer: ReadAnswer
 ) -> AsyncGenerator[Line | Trouble, None]:
-    """The lines of a file at the provider as they arrive; one of them in memory at a time. Ends with a ``Trouble`` when
-    not all of it came."""
+    """The lines of a file at the provider as they arrive, with one line in memory at a time. Ends with a ``Trouble`` if the file
+    did not arrive completely."""
     limits = aiohttp.ClientTimeout(total=None, connect=CONNECT_SECONDS, sock_read=SILENCE_SECONDS)
     try:
         http.guard.check_scheme()
@@ -85,7 +85,8 @@ async def read_lines(
 
 
 def read_raw_line(raw: bytes, read_line: ReadLine) -> Line | None:
-    """A line as it came; ``None`` where it is none, or nested so deeply that it can be read and not be written again."""
+    """A line as received; ``None`` if it is not a JSON object, or is nested so deeply that it could be read but not written
+    again."""
     data = read_object(raw)
     try:
         return read_line(data) if data is not None else None
@@ -94,7 +95,7 @@ def read_raw_line(raw: bytes, read_line: ReadLine) -> Line | None:
 
 
 async def split_lines(chunks: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]:
-    """Lines that are not blank. Of one that is far too long nothing is kept but that it was there."""
+    """The lines that are not blank. A line that is far too long is replaced by a note that there was one."""
     held, is_too_long = bytearray(), False
     async for chunk in chunks:
         *whole, rest = chunk.split(b"\n")

@@ -1,9 +1,9 @@
 """Chat completions as OpenAI, OpenRouter, vLLM, Ollama, LM Studio and llama.cpp serve them, and OpenAI's batch service.
 
-One request, one answer: nothing is retried here, and what the other side sends is data, never trusted to have a shape.
+One request gives one answer: nothing is retried here, and the form of what the server sends is never taken for granted.
 
-OpenAI's batch service, and those that follow its form, take a file of requests and make of it a job, a file of answers and one of
-errors.
+OpenAI's batch service, and services that follow its form, take a file of requests and turn it into a job, with a file of answers
+and a file of errors.
 """
 
 from __future__ import annotations
@@ -115,8 +115,8 @@ def write_body(request: ChatRequest) -> dict[str, object]:
 
 
 def write_messages(request: ChatRequest) -> list[dict[str, str]]:
-    """Instructions, what was said before, and the text. A model that takes no system message gets the instructions in the first
-    user message."""
+    """The instructions, the earlier messages and the text. A model that takes no system message gets the instructions in the
+    first user message."""
     said = write_turns(request)
     if not request.system or not request.traits.takes_system:
         return said
@@ -124,7 +124,7 @@ def write_messages(request: ChatRequest) -> list[dict[str, str]]:
 
 
 def write_turns(request: ChatRequest) -> list[dict[str, str]]:
-    """The messages without the system message, which is part of the first of them for a model that takes none."""
+    """The messages without a system message, for a model that takes none: its words are put into the first message."""
     said = [
         {"role": role, "content": content}
         for exchange in request.history
@@ -188,8 +188,8 @@ def read_answer(status: int, headers: Mapping[str, str], raw: bytes) -> ChatAnsw
 
 
 def read_completion(data: Mapping[str, object]) -> tuple[bool, str, str, str, Problem | None]:
-    """Whether there is a first choice, its words, its reasoning, why it ended, and the error in its place. A refusal of the model
-    itself is an answer, and ends as ``refusal``."""
+    """Whether there is a first choice, its words, its reasoning, why it ended, and the error that it may contain instead. A
+    refusal by the model itself is an answer that ends as ``refusal``."""
     choices = data.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(choice, dict):
@@ -207,8 +207,8 @@ def read_completion(data: Mapping[str, object]) -> tuple[bool, str, str, str, Pr
 
 
 def _read_reasoning(message: Mapping[str, object]) -> str:
-    """The model's reasoning in the field that the server has for it, or from OpenRouter's list of its parts. What is encrypted
-    or left out is no text."""
+    """The model's reasoning, from the field that the server has for it or from OpenRouter's list of its parts. Encrypted or
+    omitted parts have no text."""
     for name in REASONING_FIELDS:
         words = message.get(name)
         if isinstance(words, str) and words:
@@ -227,7 +227,7 @@ def _join_parts(content: object) -> str:
 
 
 def read_count(data: Mapping[str, object], *names: str) -> int | None:
-    """A token count of the usage block; ``None`` where there is none (never 0)."""
+    """A token count of the usage block; ``None`` if there is none (never 0)."""
     value: object = data.get("usage")
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
@@ -339,7 +339,7 @@ class OpenAIJobs:
 
 
 def read_status(job: Mapping[str, object]) -> JobStatus:
-    """How far a job is, by its own words; a word not known yet is taken for one of a job under way."""
+    """The state of a job, from the provider's word for it; an unknown word is taken to mean that the job is in progress."""
     word = read_text(job, "status").lower()
     if word == "failed":
         # Validation fails before any call is made. A job that names answers failed later, and they were paid for.
@@ -361,7 +361,7 @@ def list_results(job: Mapping[str, object]) -> list[str]:
 
 
 def read_refused_job(job: Mapping[str, object]) -> JobStatus:
-    """A job that was not taken on: the first of its errors."""
+    """A job that was not accepted: the first of its errors."""
     errors = take_object(job, "errors").get("data")
     first = errors[0] if isinstance(errors, list) and errors and isinstance(errors[0], dict) else {}
     code = read_text(first, "code")
@@ -376,7 +376,7 @@ def list_jobs(page: Mapping[str, object]) -> list[dict[str, object]]:
 
 
 def read_id(answer: dict[str, object] | Trouble) -> str | Trouble:
-    """The id of what was made; an answer without one leaves open whether anything was."""
+    """The id of the file or job that was made; with an answer without an id, it is not known whether anything was made."""
     if isinstance(answer, Trouble):
         return answer
     words = "The batch service answered without an id."
@@ -390,7 +390,7 @@ def write_openai_line(call_name: str, request: ChatRequest) -> bytes:
 
 
 def read_openai_line(data: Mapping[str, object]) -> Line | None:
-    """A line of an output or error file; ``None`` when it is none."""
+    """A line of an output or error file; ``None`` for a line that cannot be read as one."""
     name = read_text(data, "custom_id")
     response = data.get("response")
     if not name or ("response" not in data and "error" not in data):

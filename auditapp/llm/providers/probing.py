@@ -1,8 +1,8 @@
-"""A probe: a few tiny requests that show what a server makes of a JSON schema and of settings of sampling.
+"""A probe: a few tiny requests that show how a server treats a JSON schema and sampling settings.
 
-The question asks for prose and the schema allows only one object with a random word in it, so an answer that is this object
-was constrained, and no other was. A server that refuses the request (400) is asked again without what it named, without limits
-of length, and at last without a schema, so that it is known what it refused. Refused requests are billed by nobody.
+The question asks for prose, and the schema allows only one object with a random word in it, so the server applied the schema if
+and only if the answer is this object. A server that refuses the request (400) is asked again without the settings it named, then
+without limits of length, and finally without a schema, so that it is known what it refused. Refused requests are not billed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ REFUSALS = {400, 422, 500, 501}
 
 
 class ProbeFailed(Exception):
-    """The server gave no answer that says anything; the message says why. ``calls`` are those made until then."""
+    """The server gave no conclusive answer; the message says why. ``calls`` are those made so far."""
 
     def __init__(self, sentence: str, calls: list[dict[str, object]]) -> None:
         super().__init__(sentence)
@@ -38,7 +38,7 @@ class ProbeFailed(Exception):
 
 
 async def probe(provider: Provider, request: ChatRequest) -> tuple[str, list[str], list[dict[str, object]]]:
-    """What the server makes of a schema (``FULL`` …), the settings of sampling it refuses, and the calls as they are kept.
+    """How the server treats a schema (``FULL`` …), the sampling settings it refuses, and the calls as they are kept.
 
     ``request`` has the settings of the variant; its texts are replaced. Raises ``ProbeFailed``.
     """
@@ -66,8 +66,8 @@ async def probe(provider: Provider, request: ChatRequest) -> tuple[str, list[str
 
 
 def write_probe_schema(form: str) -> dict[str, Any]:
-    """A schema that allows one object only: a random word and, unless ``form`` is ``PLAIN``, a list in a given order and a text
-    of limited length, as the schemas of annotators have them."""
+    """A schema that allows only one object: a random word and, unless ``form`` is ``PLAIN``, a list in a given order and a text
+    of limited length, as in the schemas of annotators."""
     word = {"type": "string", "enum": [f"probe-{secrets.token_hex(4)}"]}
     if form == PLAIN:
         return make_object(word=word, numbers={"type": "array", "items": {"type": "integer", "enum": [7]}})
@@ -97,7 +97,7 @@ def _judge(
 
 
 def _find_named(error: str, parameters: Mapping[str, object]) -> list[str]:
-    """The settings of sampling that an error message names."""
+    """The sampling settings that an error message names."""
     return [name for name in SAMPLING if name in parameters and re.search(rf"\b{name}(_sequences)?\b", error)]
 
 

@@ -1,13 +1,13 @@
-"""Answers in JSON: the schemas that they are constrained with, and what of an answer counts as the model's own verdict.
+"""Answers in JSON: the schemas that constrain them, and which part of an answer counts as the model's own verdict.
 
-The part of JSON Schema that is used: objects all of whose properties are required and no others allowed, lists, texts, whole
-numbers, null, ``enum``, ``anyOf`` and ``$ref`` to the ``$defs`` of the whole; of limits ``maxLength``, ``minItems`` and
-``maxItems``. A list may have ``prefixItems``: exactly these items in this order.
+This part of JSON Schema is used: objects all of whose properties are required and no others allowed, lists, texts, whole numbers,
+null, ``enum``, ``anyOf`` and ``$ref`` to the ``$defs`` of the whole; of limits ``maxLength``, ``minItems`` and ``maxItems``. A
+list may have ``prefixItems``: exactly these items in this order.
 
 One rule says what may be read as the model's verdict, for every reader of a machine's answer. A model that judges a text may
-repeat what the text says. So an object that is in the judged text, whole, is no answer; an answer that was cut off or withheld
-gives no verdict; and where words follow the last object, the model may be taking it back, so nothing is read. Where the prompt
-asks for words after the answer, only words that refuse to give one take it back. Reasoning is removed before
+repeat what the text says. So an object that occurs whole in the judged text is not an answer; an answer that was cut off or
+withheld gives no verdict; and if words follow the last object, the model may be taking it back, so nothing is read. If the prompt
+asks for words after the answer, only words that refuse to answer take it back. Reasoning is removed first
 (``transcripts.formats.thinking``).
 """
 
@@ -48,7 +48,7 @@ def strip_limits(schema: Any) -> Any:
 
 
 def conforms(value: object, schema: Schema, root: Schema | None = None) -> bool:
-    """Whether a JSON value is one that ``schema`` allows. ``root``: the whole, where ``schema`` is a part of it."""
+    """Whether ``schema`` allows a JSON value. ``root``: the whole schema, if ``schema`` is a part of it."""
     root = root or schema
     schema = _resolve(schema, root)
     if "anyOf" in schema:
@@ -78,7 +78,7 @@ def conforms(value: object, schema: Schema, root: Schema | None = None) -> bool:
 
 
 def make_example(schema: Schema, root: Schema | None = None) -> Any:
-    """The smallest value that ``schema`` allows: of several, the first. ``root`` as for ``conforms``."""
+    """The smallest value that ``schema`` allows; the first if there are several. ``root`` as for ``conforms``."""
     root = root or schema
     schema = _resolve(schema, root)
     if "anyOf" in schema:
@@ -124,19 +124,19 @@ def is_cut_off(finish_reason: str | None) -> bool:
 
 
 def is_withheld(finish_reason: str | None) -> bool:
-    """Whether the provider says that it, or the model by its own mark, withheld the answer."""
+    """Whether the provider says that the answer was withheld, by itself or by the model."""
     return finish_reason is not None and finish_reason.lower() in WITHHELD
 
 
 def explain_end(finish_reason: str | None) -> str:
-    """Why an answer that ended so gives no verdict, in a few words; empty where it may give one."""
+    """Why an answer with this end gives no verdict, in a few words; empty if it may give one."""
     if is_withheld(finish_reason):
         return "withheld by the provider"
     return "cut off" if is_cut_off(finish_reason) else ""
 
 
 def goes_on(text: str, end: int) -> bool:
-    """Whether words or numbers follow ``end`` in ``text``; fences, brackets and full stops are none."""
+    """Whether words or numbers follow ``end`` in ``text``; fences, brackets and full stops do not count."""
     return _WORD.search(text, end) is not None
 
 
@@ -171,15 +171,15 @@ _MOST_READ_BEHIND = 3_000
 def takes_back(text: str, end: int = 0) -> bool:
     """Whether the words after ``end`` refuse, in the first person, to give the answer that seems to come before them.
 
-    Closed forms of whole sentences in English: "I cannot answer that." A doubt about one thing ("I cannot tell the age") and
-    a distance to the text ("I do not share this view") take nothing back.
+    Closed forms of whole sentences in English: "I cannot answer that." A doubt about one detail ("I cannot tell the age") or a
+    disagreement with the text ("I do not share this view") takes nothing back.
     """
     words = " ".join(text[end : end + _MOST_READ_BEHIND].translate(_APOSTROPHES).lower().split())
     return _TAKEN_BACK.search(words) is not None
 
 
 class Judged:
-    """Texts that a model judges, or was shown, to find out whether a part of its answer is only repeated from them."""
+    """The texts that a model judges or was shown. They are searched for parts of its answer that it only repeated."""
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self._texts = [_squeeze(text) for text in texts if "{" in text or "[" in text]
@@ -204,10 +204,10 @@ def find_json(
     with_lists: bool = False,
     is_wanted: Callable[[Any], bool] = lambda value: True,
 ) -> Iterator[tuple[Any, int, int]]:
-    """The JSON objects in a text, with its lists or without, one after the other, each with its place.
+    """The JSON objects in a text, with or without its lists, in order, each with its place.
 
-    Only what ``decoder`` reads is JSON; nothing is repaired. Inside one that is not wanted others are looked for. The search
-    ends after ``MAX_TRIES`` or where it has read ``MAX_READ`` characters, those read twice counted twice.
+    Only what ``decoder`` accepts is JSON; nothing is repaired. An object that is not wanted is searched for others inside it. The
+    search ends after ``MAX_TRIES``, or after reading ``MAX_READ`` characters, counting those read twice two times.
     """
     begins = _OBJECT_OR_LIST if with_lists else _OBJECT
     read, position = 0, 0

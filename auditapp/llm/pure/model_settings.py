@@ -1,10 +1,10 @@
-"""The settings of models: what their vendors' documents say about them, and how a server draws the words of an answer.
+"""The settings of models: what their vendors document about them, and how a server samples the words of an answer.
 
-Families of models are known from their vendors' documents (never a price); names tell which models belong to the same family.
-The first family in the file that matches counts. A model that matches none gets its provider's defaults.
+The capabilities of model families come from their vendors' documents (prices never do); the names of models show which belong to
+the same family. The first matching family in the file counts. A model that matches none gets its provider's defaults.
 
-Settings of sampling are stored among a variant's parameters, under the names of the chat completions API. A setting that is not
-there is the provider's default: nothing is sent for it.
+Sampling settings are stored among a variant's parameters, under the names of the chat completions API. For a setting that is
+missing, nothing is sent, and the provider's default applies.
 """
 
 from __future__ import annotations
@@ -68,13 +68,14 @@ def may_think(model: str) -> bool:
 def name_family(model: str) -> str:
     """The family of a model by its name: the letters after the vendor's part, up to the first other character.
 
-    Empty where the name begins with a digit.
+    Empty if the name begins with a digit.
     """
     return LETTERS.match(model.rpartition("/")[2].lower())[0]  # type: ignore[index]
 
 
 def group_by_family(models: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """The families that more than one of these models belongs to, with their labels. ``models``: label and model name."""
+    """The families to which more than one of these models belong, with the labels of the models. ``models``: label and model
+    name."""
     families: dict[str, list[str]] = {}
     for label, model in models:
         families.setdefault(name_family(model), []).append(label)
@@ -88,13 +89,13 @@ MAX_STOP_LENGTH = 100
 
 
 class SamplingError(ValueError):
-    """A setting that no server could take; the sentence says which and what is possible."""
+    """A setting that no server could accept; the sentence names it and says what is possible."""
 
 
 def check_sampling(
     *, temperature: float | None = None, top_p: float | None = None, seed: int | None = None, stop: Sequence[str] = ()
 ) -> dict[str, object]:
-    """Those of the settings that are given, as they are stored. Raises ``SamplingError``."""
+    """The settings that were given, in the form in which they are stored. Raises ``SamplingError``."""
     if temperature is not None and not (math.isfinite(temperature) and 0 <= temperature <= MAX_TEMPERATURE):
         raise SamplingError(f"The temperature must be a number from 0 to {MAX_TEMPERATURE}, not {temperature:g}.")
     if top_p is not None and not (math.isfinite(top_p) and 0 < top_p <= 1):
@@ -104,7 +105,7 @@ def check_sampling(
     if len(stop) > MAX_STOPS:
         raise SamplingError(f"There can be at most {MAX_STOPS} stop texts, not {len(stop)}.")
     if any(not each or len(each) > MAX_STOP_LENGTH for each in stop):
-        raise SamplingError(f"A stop text has 1 to {MAX_STOP_LENGTH} characters. Leave stop out to set none.")
+        raise SamplingError(f"A stop text has 1 to {MAX_STOP_LENGTH} characters. To set none, leave stop out.")
     if len(set(stop)) < len(stop):
         raise SamplingError("Name each stop text once.")
     given: dict[str, object] = {"temperature": temperature, "top_p": top_p, "seed": seed, "stop": list(stop) or None}
@@ -122,7 +123,7 @@ def write_stop(stop: str) -> str:
 
 
 def describe_sampling(parameters: Mapping[str, object]) -> str:
-    """The settings of sampling among a variant's parameters, in words; empty where all are the provider's defaults."""
+    """The sampling settings among a variant's parameters, in words; empty if all are the provider's defaults."""
     parts = []
     for name in SAMPLING:
         value = parameters.get(name)

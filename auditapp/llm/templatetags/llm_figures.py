@@ -11,7 +11,7 @@ register = template.Library()
 
 @register.filter
 def exact_usd(amount: Decimal | str) -> str:
-    """US dollars with every place they have, two at least; a dash where there is no price. A price is never rounded."""
+    """US dollars with all their decimal places, at least two; a dash if there is no price. A price is never rounded."""
     if not isinstance(amount, Decimal):
         return "–"
     whole, _, places = f"{amount.normalize():,f}".partition(".")

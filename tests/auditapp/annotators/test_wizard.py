@@ -131,7 +131,7 @@ class TestReview:
             withdraw_control_sentence(controls=row, by=owner)
         _, page = post(client, study, model=add_reader().pk, families=["themes"], mode="code")
         assert facts(page)["Control sentences"].startswith(
-            "none, so an annotator that obeys instructions in a text both times"
+            "none, so if an annotator obeys instructions in a text both times"
         )
         assert facts(page)["Asked again"].startswith("nothing, because with one code per call and no control sentence")
 

@@ -64,7 +64,7 @@ def test_since_returns_what_was_added_or_withdrawn_later(program, sentence):
 def test_a_time_without_its_zone_is_refused(program, since):
     answer = program.get(PATH, since=since)
     assert answer.status == 400
-    assert "with its zone" in answer.error["fields"]["since"][0]
+    assert "with its time zone" in answer.error["fields"]["since"][0]
 
 
 @pytest.mark.parametrize("since", ["2025-08-25T22:12:26+17:06", "0025-03-25T00:01:32.626-19:54"])
@@ -73,4 +73,4 @@ def test_a_time_far_from_utc_is_understood_on_every_database(program, since):
 
 
 def test_a_time_before_all_calendars_is_refused_with_a_sentence(program):
-    assert "with its zone" in program.get(PATH, since="0001-01-01T00:00:00+12:00").error["fields"]["since"][0]
+    assert "with its time zone" in program.get(PATH, since="0001-01-01T00:00:00+12:00").error["fields"]["since"][0]

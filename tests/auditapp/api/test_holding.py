@@ -85,7 +85,7 @@ class TestOpening:
     def test_a_cap_that_the_opening_could_exceed_is_refused(self, program, path):
         make_variant("model b")
         refused = open_one(program, path, model="model b", cap=0.000001)
-        assert (refused.status, "could cost as much as" in refused.error["message"]) == (409, True)
+        assert (refused.status, "could cost up to" in refused.error["message"]) == (409, True)
         assert not Cell.objects.exists()
 
     def test_a_key_that_somebody_else_sent_shows_nothing_of_hers(self, program_of, program, path, owner):

@@ -112,7 +112,7 @@ def test_it_asks_what_the_command_asks(program, study, asked, tmp_path):
         ({"suite": "nothing"}, "suite", SUITE),
         ({"suite": ""}, "suite", "blank"),
         ({"models": ["nothing"]}, "models", "qwertzmodel"),
-        ({"models": ["qwertzmodel", "qwertzmodel"]}, "models", "chosen twice. Choose each model once"),
+        ({"models": ["qwertzmodel", "qwertzmodel"]}, "models", "chosen twice. Choose each model only once"),
         ({"conditions": {"unprompted": "Words."}}, "conditions", "another name"),
         ({"conditions": {"prompted": "  "}}, "conditions", "has no text"),
         ({"conditions": {"prompted": 1}}, "conditions", "string"),

@@ -58,7 +58,7 @@ def test_an_annotator_is_judged_by_its_answers_to_all_codes(kind, arms, is_alarm
 @pytest.mark.parametrize(
     ("arms", "said"),
     [
-        ([{"upheld": 12}, {"upheld": 8}], "m: as a critic it upheld all of the 20 suggestions it tested."),
+        ([{"upheld": 12}, {"upheld": 8}], "m: as a critic it upheld all of the 20 suggestions that it tested."),
         ([{"upheld": 12}, {"upheld": 7}], ""),
         ([{"upheld": 400, "rejected": 1}], ""),
         ([{"rejected": 20}], ""),

@@ -125,13 +125,13 @@ def test_a_model_without_a_longest_answer_is_named():
 def test_with_nothing_left_everything_is_known():
     found = estimate([measure([], 0)], spent=9)
     assert (found["low"], found["mid"], found["high"]) == (9, 9, 9)
-    assert "The sum spent is the final cost" in found["sentence"]
+    assert "The amount spent is the final cost" in found["sentence"]
 
 
 def test_with_nothing_left_a_cost_that_is_not_known_stays_unknown():
     found = estimate([measure([], 0)], spent=9, lost=5)
     assert (found["low"], found["mid"], found["high"]) == (9, 9, 14)
-    assert "may add to the sum spent" in found["sentence"]
+    assert "may add to the amount spent" in found["sentence"]
     found = estimate([measure([], 0), ArmFigures(2, "unpriced", 0, is_priced=False)], spent=9)
     assert (found["low"], found["mid"], found["high"]) == (None, None, None)
 

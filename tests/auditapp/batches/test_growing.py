@@ -116,7 +116,7 @@ def test_nothing_is_added_that_could_exceed_the_cap(study):
     batch, arm = open_talk(study, cap_usd=Decimal("0.0006"))
     first = ask(batch, arm, 11)
     hear(batch, "x" * 1000)
-    with pytest.raises(Refused, match=r"could cost as much as \$0\.001.*Raise the cap"):
+    with pytest.raises(Refused, match=r"could cost up to \$0\.001.*Raise the cap"):
         ask(batch, arm, 12, after=first)
     assert Cell.objects.filter(batch=batch).count() == 1
     actions.change_cap(batch=batch, cap_usd=Decimal(1), by=trail.SYSTEM)

@@ -862,7 +862,7 @@ class TestGone:
         self.wait_a_day()
         assert address in client.get(page).content.decode()
         shown = " ".join(client.get(address).content.decode().split())
-        assert "5 calls of it have no answer. They may have been paid for, at most $" in shown
+        assert "5 calls of this job have no answer. They may have been paid for, at most $" in shown
         assert client.post(address).status_code == 302
         assert "is being ended" in client.get(page).content.decode()
         look_after(queue)
@@ -877,7 +877,7 @@ class TestGone:
         for words, why in (
             ([number], "required: --job"),
             ([number, "--job", "999999"], f"There is no job of batch {number}"),
-            ([number, "--job", str(job.pk)], f"Job {job.pk} cannot be ended, .* for a day"),
+            ([number, "--job", str(job.pk)], f"Job {job.pk} cannot be ended yet\\. .* for a day"),
         ):
             with pytest.raises(CommandError, match=why):
                 call_command("batch", "end-job", *words)

@@ -83,7 +83,7 @@ def test_the_event_counts_the_cells_of_every_arm(study):
     assert (event.details["cells"], event.details["pilot"]) == (22, 7)
 
 
-@pytest.mark.parametrize(("few", "words"), [([], "nothing to ask about"), ([4, 4], "each text once")])
+@pytest.mark.parametrize(("few", "words"), [([], "nothing to ask about"), ([4, 4], "Each text can be named only once")])
 def test_inputs_of_its_own_are_checked_as_the_batch_s_are(study, few, words):
     arms = plan_two(few)
     with pytest.raises(Refused, match=words):

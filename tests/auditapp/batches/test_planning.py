@@ -90,7 +90,7 @@ class TestGrid:
             launch(study, variant, variant)
 
     def test_an_input_named_twice_is_refused(self, study):
-        with pytest.raises(Refused, match="each text once"):
+        with pytest.raises(Refused, match="Each text can be named only once"):
             launching.launch_batch(
                 study=study,
                 kind="numbers",
@@ -136,7 +136,11 @@ class TestGrid:
     @pytest.mark.parametrize(
         ("options", "refused", "sentence"),
         [
-            ({"seed": 7, "temperature": 0.5}, {"takes_seed": False}, "m: m does not accept seed, by its recorded"),
+            (
+                {"seed": 7, "temperature": 0.5},
+                {"takes_seed": False},
+                "m: m does not accept seed, according to its recorded",
+            ),
             (
                 {"temperature": 0.5, "top_p": 1.0},
                 {"takes_temperature": False, "takes_top_p": False},

@@ -69,7 +69,7 @@ class TestSorting:
 
     def test_who_was_slower_is_told(self, annotator, said, lead):
         sort(annotator, said[0], lead)
-        with pytest.raises(Refused, match="Another person sorted this in the meantime"):
+        with pytest.raises(Refused, match="Another person has sorted this difference in the meantime"):
             sort(annotator, said[0], lead, "slip")
 
     @pytest.mark.parametrize("more", [{"category": "error"}, {"note": "x" * 5_001}])

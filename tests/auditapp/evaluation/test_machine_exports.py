@@ -245,7 +245,7 @@ class TestWords:
         figures = {figure.name: figure.value for figure in part.figures}
         assert figures["Rejected by a critic, reader 3"] == "100%"
         assert "0 of 3" in figures.values()
-        assert of_critic.summary == "Tested other annotators' suggestions here as a critic."
+        assert of_critic.summary == "As a critic, it tested other annotators' suggestions in this study."
 
     def test_the_judges_pages_show_the_cards(self, annotator, study, lead, client_of):
         page = client_of(lead).get(reverse("llm:judges", args=[study.slug]))

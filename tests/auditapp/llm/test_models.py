@@ -116,9 +116,9 @@ class TestAddModel:
         assert not ProviderAccount.objects.exists()
 
     def test_a_variable_is_sent_only_where_the_server_says(self):
-        with pytest.raises(Refused, match=r"do not let A_KEY be sent to thief\.example\.org:443"):
+        with pytest.raises(Refused, match=r"do not allow A_KEY to be sent to thief\.example\.org:443"):
             add_paid("x", "m", key_env="A_KEY", base_url="https://thief.example.org/v1")
-        with pytest.raises(Refused, match=r"do not let A_KEY be sent to api\.openai\.com:8443"):
+        with pytest.raises(Refused, match=r"do not allow A_KEY to be sent to api\.openai\.com:8443"):
             add_paid("x", "m", key_env="A_KEY", base_url="https://api.openai.com:8443/v1")
 
     def test_a_password_in_an_address_is_not_repeated(self):
@@ -450,7 +450,7 @@ class TestLocalModel:
 
     def test_it_costs_nothing_and_says_that_it_is_very_small(self):
         variant = self.ensure(8100)
-        assert variant.note == "A very small model: its answers are real and mostly unreadable."
+        assert variant.note == "A very small model: its answers are real, but most of them cannot be parsed."
         assert variant.max_tokens == 200
         assert not variant.is_fake
         assert find_prices([variant])[variant.pk].price_out == 0

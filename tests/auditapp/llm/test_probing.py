@@ -133,7 +133,7 @@ class TestProbe:
             ({"always": "length", "schemas": "ignore"}, "cut off"),
         ):
             fake_provider.order(reset=True, **orders)
-            with pytest.raises(Refused, match=f"The probe of m found nothing out: .*{sentence}"):
+            with pytest.raises(Refused, match=f"The probe of m gave no result: .*{sentence}"):
                 check_model(variant=variant, by=trail.SYSTEM)
         fake_provider.order(reset=True)
         disallow_address(address=variant.account.base_url.split("/")[2], by=trail.SYSTEM)
@@ -163,5 +163,5 @@ class TestProbe:
         assert json.loads(out.getvalue())["answer_schema"] == "plain"
         fake_provider.order(always="401")
         assert client.post(reverse("llm:probe", args=[variant.pk])).status_code == 409
-        with pytest.raises(CommandError, match="found nothing out"):
+        with pytest.raises(CommandError, match="gave no result"):
             call_command("model", "check", "m")

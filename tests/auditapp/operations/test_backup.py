@@ -134,7 +134,7 @@ def test_a_backup_cut_off_or_changed_is_refused(backup, tmp_path):
     assert actions.read_manifest(backup)["database"] == "database.sqlite3"
     cut = tmp_path / "cut"
     cut.write_bytes(backup.read_bytes()[:-50])
-    with pytest.raises(Refused, match="not a whole backup"):
+    with pytest.raises(Refused, match="not a complete backup"):
         actions.read_manifest(cut)
     changed = tmp_path / "changed"
     with zipfile.ZipFile(backup) as zipped, zipfile.ZipFile(changed, "w") as target:
@@ -150,7 +150,7 @@ def test_a_backup_that_writes_outside_its_folders_is_refused(tmp_path):
     files.mkdir()
     (files / "secret_key").write_text("stolen", encoding="ascii")
     actions.write_archive(file, database=database, stored_as="database.sqlite3", files=files, manifest={})
-    with pytest.raises(Refused, match="which no backup holds"):
+    with pytest.raises(Refused, match="which is never part of a backup"):
         actions.read_manifest(file)
 
 
@@ -210,7 +210,7 @@ def test_a_backup_removes_remains_and_says_what_it_could_not_record(tmp_path, mo
     assert not any(each.exists() for each in left)
     assert AuditEvent.objects.get(action=actions.BACKED_UP).details["folder"] == str(tmp_path)
     monkeypatch.setattr("transcripts.audit_trail.trail.record", refuse)
-    with pytest.raises(Refused, match=r"is a whole backup .* not on record, because .* disk is full"):
+    with pytest.raises(Refused, match=r"is a complete backup .* is not recorded, because .* disk is full"):
         actions.back_up(tmp_path / "again.backup")
     assert actions.read_manifest(tmp_path / "again.backup")["counts"] == {}
 

@@ -24,7 +24,7 @@ def test_number_that_no_row_has_is_no_choice_however_large(owner, number):
 @pytest.mark.parametrize(
     ("form", "hint"),
     [
-        (AnswersForm, "Split it between lines"),
+        (AnswersForm, "Split the file between two lines"),
         (ReviewsForm, "manage.py probe winnow --into"),
         (LoadForm, "manage.py scenario load"),
         (ImportForm, "manage.py sob import"),

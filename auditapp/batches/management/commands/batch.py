@@ -29,7 +29,7 @@ NUMBER = Argument("number", type=int, metavar="NUMBER", help="of the batch")
 
 
 class _OfBatch(ActCommand):
-    """Acts on one batch, if the verb acts at all, and prints its summary."""
+    """Acts on one batch, if the verb acts on it, and prints its summary."""
 
     takes: ClassVar[Taken] = (NUMBER,)
 
@@ -44,14 +44,14 @@ class _OfBatch(ActCommand):
         self.end(batch)
 
     def act(self, batch: Batch, options: dict[str, Any]) -> None:
-        """Do what the verb says."""
+        """Carry out the verb."""
 
     def watch(self, batch: Batch) -> Batch:
-        """The batch after the act; a verb may wait for it, or warn."""
+        """The batch after the act. A verb may wait for it, or print a warning."""
         return batch
 
     def end(self, batch: Batch) -> None:
-        """After the summary. May raise ``CommandError``."""
+        """Called after the summary. May raise ``CommandError``."""
 
 
 class List(ActCommand):
@@ -69,7 +69,7 @@ class List(ActCommand):
             f"{row['study']}  {row['kind']}  {row['title']}"
             for row in rows
         ]
-        self.answer(rows, lines or "No batch is open. `batch list --all` lists also those that have ended.")
+        self.answer(rows, lines or "No batch is open. `batch list --all` also lists those that have ended.")
 
 
 class Show(_OfBatch):
@@ -134,14 +134,14 @@ class Drain(_OfBatch):
 
 
 class Cancel(_OfBatch):
-    help = "End a batch after the calls it has begun."
+    help = "End a batch after the calls that it has begun."
 
     def act(self, batch: Batch, options: dict[str, Any]) -> None:
         actions.cancel_batch(batch=batch, by=trail.SYSTEM)
 
 
 class Abort(_OfBatch):
-    help = "End a batch immediately, and cut off the calls it has begun."
+    help = "End a batch immediately, cutting off the calls that it has begun."
 
     def act(self, batch: Batch, options: dict[str, Any]) -> None:
         actions.cancel_batch(batch=batch, by=trail.SYSTEM, cut_off=True)
@@ -182,7 +182,7 @@ class Release(_OfBatch):
 
     def act(self, batch: Batch, options: dict[str, Any]) -> None:
         if options["again"] == options["fail"]:
-            raise CommandError("Say what to do with the held cells: --again (may mean paying twice) or --fail.")
+            raise CommandError("Say what to do with the held cells: --again, which may mean paying twice, or --fail.")
         actions.release_held(batch=batch, by=trail.SYSTEM, again=options["again"])
 
 
@@ -291,7 +291,8 @@ class Verify(ActCommand):
 
 class Command(Noun):
     help = (
-        "List batches; show one, wait for it, control it; exchange its requests and answers; check the ledger of all."
+        "List batches; show, wait for or control one; exchange its requests and answers as files; check the ledger of all "
+        "batches."
     )
     verbs = {
         "list": List,
@@ -348,7 +349,7 @@ def read_new_cap(given: str) -> Decimal | None:
 
 
 def write_whole(path: Path, lines: Iterable[bytes]) -> None:
-    """Write the file completely or not at all, readable by its owner only: it contains the texts."""
+    """Write the file completely or not at all. Only its owner can read it, because it contains the texts."""
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -20,7 +20,7 @@ LIMITS = {"total": "study_usd", "day": "study_day_usd", "person_day": "person_da
 
 class Set(ActCommand):
     help = (
-        "Let a study use the models of an account, up to three limits in US dollars, or revoke the grant. Without a model: list "
+        "Let a study use the models of an account, up to three limits in US dollars, or revoke the grant. Without a model, list "
         "the grants of the study and what is left of them."
     )
     takes = (
@@ -66,7 +66,7 @@ class Set(ActCommand):
 
 
 def summarise(grant: Grant) -> dict[str, object]:
-    """The grant in US dollars, as text so that no figure is rounded. Reads grant.study and grant.account."""
+    """The grant in US dollars, as text, so that no amount is rounded. Reads grant.study and grant.account."""
     left, is_open = find_left(grant, trail.SYSTEM), grant.has_limits and not grant.is_revoked
     names = ("study_nano", "study_day_nano", "person_day_nano")
     limits = {name.removesuffix("_nano"): to_dollars(getattr(grant, name)) for name in names}

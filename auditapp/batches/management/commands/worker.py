@@ -60,7 +60,7 @@ class Command(BaseCommand):
             raise CommandError("A worker must run at least one queue.")
         make_site_files()
         broker = settings.CELERY_BROKER_URL.split("://")[0]
-        self.stderr.write(f"A worker starts over {broker}; Ctrl-C ends it.")
+        self.stderr.write(f"Starting a worker with the broker {broker}. Ctrl-C ends it.")
         self._run(options)
 
     def _check(self) -> None:

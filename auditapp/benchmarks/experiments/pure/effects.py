@@ -1,5 +1,5 @@
-"""What an experiment shows: whether units were assigned as planned, the difference of the outcome, whole and by group, and the
-moves in the threads of a sample by arm (paper 001, Table 4B).
+"""The results of an experiment: whether units were assigned as planned, the difference of the outcome, overall and by group,
+and the moves in the threads of a sample by arm (paper 001, Table 4B).
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Tally:
         return Share(*(sum(counts[outcome, arm][each] for each in groups) for counts in (self.yes, self.known)))
 
     def find_moments(self, outcome: str, arm: str, group: str | None = None) -> Moments:
-        """The same of an outcome that is a number: how many units have one, their mean and spread."""
+        """The same for a numeric outcome: how many units have one, with their mean and standard deviation."""
         groups = self.moments.get((outcome, arm), {})
         return sum(groups.values(), Moments()) if group is None else groups.get(group, Moments())
 
@@ -94,12 +94,12 @@ def tally_units(units: Iterable[Unit]) -> Tally:
 def report_experiment(tally: Tally, plan: Plan) -> dict[str, Any]:
     """The report of an experiment.
 
-    ``arms``: units assigned, with the primary outcome known, and with it. ``srm``: whether the assignment keeps the planned shares.
-    ``effect``: variant minus baseline on the primary outcome. ``groups``: the same by group, P by Holm over the groups.
-    ``interaction``: whether the differences of the groups differ from one another, see ``compare_groups``.
-    ``others``: the other outcomes by name, each an effect, P by Holm over them. Units without an outcome are counted and
-    left out; ``missing`` says how many they are in each arm, and what they could make of each difference. ``moves`` and
-    ``loads`` are None: what people read in a sample's threads, and how often units were loaded, is in a study.
+    ``arms``: units assigned, with the primary outcome known, and with it. ``srm``: whether the assignment keeps the planned
+    shares. ``effect``: variant minus baseline on the primary outcome. ``groups``: the same by group, P by Holm over the groups.
+    ``interaction``: whether the differences of the groups differ from one another, see ``compare_groups``. ``others``: the other
+    outcomes by name, each an effect, P by Holm over them. Units without an outcome are counted and left out; ``missing`` says how
+    many there are in each arm, and how they could change each difference. ``moves`` and ``loads`` are None here, because codings
+    of a sample's threads and the number of loads exist only in a study.
     """
     outcome = plan.outcome
     groups = {group: _compare(tally, plan, outcome, group) for group in tally.list_groups(outcome)}
@@ -125,8 +125,8 @@ def report_experiment(tally: Tally, plan: Plan) -> dict[str, Any]:
 def measure_allocation(assigned: Mapping[str, int], planned: Mapping[str, float]) -> dict[str, Any]:
     """Pearson's chi-square of the units assigned against the planned shares, with one degree of freedom less than there are arms.
 
-    An ``alarm`` (P below .001) says that something went wrong on the way from assigning to counting, and that no effect can be
-    trusted before it is found (Fabijan et al. 2019, sample ratio mismatch).
+    An ``alarm`` (P below .001) means that something went wrong between assigning and counting, and that no effect can be trusted
+    until the cause is found (Fabijan et al. 2019, sample ratio mismatch).
     """
     total, parts = sum(assigned.values()), sum(planned.values())
     if not total or len(planned) < 2:
@@ -188,7 +188,7 @@ def _describe_missing(tally: Tally, plan: Plan, outcome: str) -> dict[str, Any]:
 def _fill(
     tally: Tally, plan: Plan, outcome: str, missing: Mapping[str, int], values: Sequence[float]
 ) -> dict[str, Any]:
-    """The difference of variant and baseline if their missing outcomes had these two values."""
+    """The difference between variant and baseline if their missing outcomes had these two values."""
     arms = list(zip((plan.variant, plan.baseline), values, strict=True))
     if outcome in plan.numbers:
         return compare_means(*(tally.find_moments(outcome, arm) + Moments(missing[arm], value) for arm, value in arms))
@@ -197,8 +197,8 @@ def _fill(
 
 
 def compare_groups(tally: Tally, plan: Plan, groups: Sequence[str]) -> dict[str, Any] | None:
-    """Whether the difference of the primary outcome differs between groups: Cochran's Q over the differences of the groups, see
-    ``measure_heterogeneity``; None where there are not two groups.
+    """Whether the effect on the primary outcome differs between groups: Cochran's Q over the differences of the groups, see
+    ``measure_heterogeneity``; None with fewer than two groups.
 
     Groups with fewer than 10 units or without any spread on one side are left out, and named in ``few``: there the variance of
     a difference is not known well enough. ``groups``: those that are compared. ``q``, ``df``, ``df_error`` (of a number) and
@@ -273,8 +273,8 @@ def compare_shares(variant: Share, baseline: Share) -> dict[str, Any]:
 
 
 def _conclude(test: str, p: float | None, units: int) -> dict[str, Any]:
-    """The one test of an effect by name with its P, None with fewer than ten units in an arm, of which nothing is concluded; and
-    the mark of that many units."""
+    """The name and P of the test of an effect, None with fewer than ten units in an arm, from which nothing is concluded; and
+    the mark for the number of units."""
     is_tested = p is not None and units >= FEW
     return {
         "test": test if is_tested else None,
@@ -298,7 +298,7 @@ def adjust_by_holm(compared: Sequence[dict[str, Any]]) -> None:
 
 
 class NoSuchCoder(ValueError):
-    """A coder was asked for who has read none of the threads; the message is a sentence."""
+    """The requested coder has read none of the threads; the message is a sentence."""
 
 
 def compare_moves(
@@ -358,7 +358,7 @@ def _count(index: RecordIndex, work: Work, threads: Sequence[str], arms: Mapping
 
 
 ARMITAGE = (
-    "P and intervals are those of a single look. With each further look a P below 0.05 comes up by chance more often: without an "
+    "P and intervals are those of a single look. With each further look, a P below 0.05 occurs more often by chance: without an "
     "effect in 8 % of experiments with 2 looks, 14 % with 5 and 19 % with 10 (Armitage, McPherson and Rowe 1969)."
 )
 BOUNDS_EXPLAINED = (
@@ -377,8 +377,8 @@ def list_report(report: Mapping[str, Any]) -> Iterator[str]:
         found = f"{own['yes']:,} of {own['with_outcome']:,}" if "yes" in own else write_mean(own)
         yield f"{arm}: {found} ({left_out:,} of {own['assigned']:,} without an outcome)"
     if words := write_srm(report["srm"]):
-        alarm = ". ALARM: the assignment is not as planned; find out why before reading on"
-        yield f"Assignment against the plan: {words}{alarm if report['srm']['alarm'] else ''}"
+        alarm = ". ALARM: the assignment differs from the plan; find out why before reading on"
+        yield f"Assignment compared with the plan: {words}{alarm if report['srm']['alarm'] else ''}"
     yield f"{report['variant']} minus {report['baseline']}: {write_effect(report['effect'])}"
     if words := write_interaction(report["interaction"]):
         yield words
@@ -450,10 +450,10 @@ def write_interaction(found: Mapping[str, Any] | None) -> str:
     few = ", ".join(found["few"])
     few = f" Left out, with fewer than {FEW} units or without any spread on one side: {few}." if few else ""
     if found["p"] is None:
-        return f"Groups are each tested against 0. Whether they differ from one another cannot be tested.{few}"
+        return f"Each group is tested against 0. Whether the groups differ from one another cannot be tested.{few}"
     freedom = f"{found['df']}" + ("" if found["df_error"] is None else f" and {write_number(found['df_error'], 1)}")
     return (
-        f"Groups are each tested against 0. Whether the differences of the {len(found['groups'])} groups differ from one another: "
+        f"Each group is tested against 0. Whether the effects in the {len(found['groups'])} groups differ from one another: "
         f"P {write_p(found['p'])} (Cochran’s Q {write_number(found['q'], 3)}, degrees of freedom {freedom}).{few}"
     )
 

@@ -1,7 +1,7 @@
 """The plan of an experiment: what is compared, in which shares units are assigned, and which outcome decides. Paper 001, Table 4B.
 
-It is locked before units are loaded, so that nobody chooses the outcome that turned out well here. What was known elsewhere by then
-nobody can see.
+It is locked before units are loaded, so that nobody can choose the outcome that turned out well here. Whether outcomes were
+already known elsewhere cannot be seen.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ MAX_OTHERS = 20
 MAX_ARMS = 10
 MAX_NOTES = 5_000
 MIN_SHARE = 0.0001
-"""Of all units. A smaller arm gives no figure, and its expected number may be too small for a number to hold."""
+"""As a share of all units. A smaller arm gives no usable figure, and its expected count may be too small to be represented as
+a number."""
 MAX_NUMBER = 1e15
 """Whole numbers beyond it are not kept exactly."""
 _KEYS = {"name", "outcome", "others", "numbers", "baseline", "variant", "allocation", "locked", "notes"}
@@ -43,7 +44,7 @@ _TAKEN = {"unit", "arm", "group"}
 
 
 class PlanRefused(ValueError):
-    """A plan says too little or contradicts itself; the message is a sentence."""
+    """A plan is incomplete or contradicts itself; the message is a sentence."""
 
 
 class Scale(NamedTuple):
@@ -57,9 +58,9 @@ class Scale(NamedTuple):
 class Plan:
     """What is compared. ``allocation``: the planned share of each arm, as parts of any size.
 
-    Each unit is assigned to one arm, at random. ``outcome`` is the primary one, ``others`` are secondary and told by name.
-    ``numbers``: the outcomes that are numbers, each with the ends of its scale, or None where it has none; the others are yes or
-    no. ``locked`` is the day that the file names, as text.
+    Each unit is assigned to one arm, at random. ``outcome`` is the primary one, ``others`` are secondary and named. ``numbers``:
+    the numeric outcomes, each with the ends of its scale, or None if it has no scale; the others are yes or no. ``locked`` is the
+    day that the file names, as text.
     """
 
     outcome: str
@@ -79,7 +80,7 @@ class Plan:
 
     @property
     def sha256(self) -> str:
-        """Of all it says, as JSON with sorted keys: two plans with one hash say the same."""
+        """The hash of the whole content as JSON with sorted keys: two plans with the same hash have the same content."""
         return hashlib.sha256(json.dumps(self.as_json(), sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
     def as_json(self) -> dict[str, Any]:
@@ -98,11 +99,11 @@ def read_plan(data: bytes, *, name: str) -> Plan:
 
 
 def make_plan(content: Mapping[str, Any]) -> Plan:
-    """The plan that a JSON object says. Raises ``PlanRefused``."""
+    """The plan in a JSON object. Raises ``PlanRefused``."""
     if _ASSIGNMENT in content:
         raise PlanRefused(
             f"A plan has no “{_ASSIGNMENT}”: each unit is assigned to one arm, at random, so leave it out. Comparisons in which "
-            "every arm answers the same requests (shadow) are not taken: each of their units would be in two arms."
+            "every arm answers the same requests (shadow) are not accepted, because each of their units would be in two arms."
         )
     try:
         return _make_plan(content)
@@ -125,7 +126,9 @@ def _make_plan(content: Mapping[str, Any]) -> Plan:
     for name in names:
         _check_name(name)
         if name in _TAKEN or (name == "outcome" and name in names[1:]):
-            raise PlanRefused(f"An outcome is not called {name}: a column of units has that name. Call it otherwise.")
+            raise PlanRefused(
+                f"An outcome cannot be called {name}, because a column of units has that name. Choose another name."
+            )
     return Plan(
         **texts,
         others=tuple(names[1:]),
@@ -181,7 +184,7 @@ def _read_allocation(content: Mapping[str, Any], baseline: str, variant: str) ->
     ):
         raise refuse_field(content, ["allocation"], "an object with the planned part of each arm, a number above 0")
     if baseline == variant:
-        raise PlanRefused("Baseline and variant are two arms, and here they are one.")
+        raise PlanRefused("Baseline and variant must be two different arms, but here they are the same.")
     if len(allocation) > MAX_ARMS:
         raise PlanRefused(f"There are at most {MAX_ARMS} arms; this plan has {len(allocation)}.")
     for arm in allocation:

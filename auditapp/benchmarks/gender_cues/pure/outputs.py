@@ -69,7 +69,7 @@ def judge(row: TableRow) -> Verdict:
 
 
 def list_table1(model: str, table: Mapping[str, Any]) -> Iterator[TableRow]:
-    """A row for each condition and subset of a model. What is not counted is in the rows of all answers alone."""
+    """A row for each condition and subset of a model. Answers that are not counted appear only in the rows for all answers."""
     for condition, rows in table.items():
         if condition == "paired":
             continue
@@ -132,7 +132,7 @@ def _print_verdict(row: TableRow) -> str:
 
 TABLE1 = ReportTable(
     "table1",
-    f"Rates at which texts are predicted to be by a woman, of women's and of men's texts. {DEGENERATE}",
+    f"Rates at which texts are predicted to be by a woman, for women's and for men's texts. {DEGENERATE}",
     (
         *declare(str, "model condition subset"),
         *declare(int, "n_woman n_man predicted_woman_of_woman predicted_woman_of_man"),
@@ -202,7 +202,7 @@ FUNNEL = ReportTable(
 
 
 def caption_table(table: ReportTable[Report], report: Report) -> str:
-    """What must be read with a table of a report, for its LaTeX."""
+    """The notes that belong to a table of a report, for its LaTeX."""
     tests = [report["tests"], *report["notes"]] if table is not TABLE2 else []
     things = {"table1": TEXTS, "table2": RATIONALES}.get(table.name, "texts")
     marks = explain_marks((row["mark"] for row in table.read_rows(report)), things)
@@ -211,11 +211,11 @@ def caption_table(table: ReportTable[Report], report: Report) -> str:
 
 TESTS = (
     "Difference: Newcombe's interval. P: Pearson's chi-square without a correction for continuity, or Fisher's exact test where "
-    "fewer than five are expected in a cell, from ten texts of each category on. Accuracy: Wilson's interval. Two models, or two "
-    "conditions, on the same texts: the mean difference with Student's interval over texts, and P of tossed signs (with one answer "
-    "to each text, McNemar's exact test), adjusted over all comparisons of their kind on ten texts or more (Holm). All intervals "
-    "are of 95 %; texts are taken for independent. Holm in Table 1: adjusted over all its tests, one of each model, condition and "
-    "subset."
+    "fewer than five are expected in a cell, from ten texts of each category on. Accuracy: Wilson's interval. Two models, or "
+    "two conditions, on the same texts: the mean difference with Student's interval over texts, and P of tossed signs (with one "
+    "answer to each text, McNemar's exact test), adjusted over all comparisons of their kind on ten texts or more (Holm). All "
+    "intervals are 95 % intervals; texts are treated as independent. Holm in Table 1: adjusted over all its tests, one of each "
+    "model, condition and subset."
 )
 
 
@@ -293,14 +293,14 @@ def _warn_of_themes(model: str, trials: Sequence[Trial], themes: Themes) -> list
     without = sum(key not in themes for key in chosen)
     said = []
     if passed_over:
-        said.append(f"{of}Table 2: themes of {passed_over} answers outside the subset {SUBSETS[0]} are passed over.")
+        said.append(f"{of}Table 2: themes of {passed_over} answers outside the subset {SUBSETS[0]} are ignored.")
     if without:
         said.append(f"{of}Table 2: {without} of {len(chosen)} rationales have no theme.")
     return said
 
 
 def list_funnel(funnel: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """A line for each step: counts by category, and the share that is kept."""
+    """One line for each step: counts by category, and the share of texts kept."""
     width = max((len(row["step"]) for row in funnel), default=0)
     yield f"{'':{width}}  " + "  ".join(f"{each:>11}" for each in (*CATEGORIES, "total")) + "  of before  of first"
     for row in funnel:

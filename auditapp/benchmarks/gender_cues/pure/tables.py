@@ -1,4 +1,4 @@
-"""Table 1, how often a model says "woman" of texts by women and by men, and Table 2, the themes of its rationales.
+"""Table 1: how often a model says "woman" about texts by women and by men. Table 2: the themes of its rationales.
 
 Table 1 compares two shares: difference with Newcombe's interval, Pearson's chi-square without a correction or, where few are
 expected in a cell, Fisher's exact test; accuracy raw, with Wilson's interval, and balanced. Table 2 is ln(W/M) of distinct
@@ -71,16 +71,16 @@ from transcripts.statistics.significance import (
 
 ALL = "all"
 DEGENERATE_ABOVE = 0.9
-"""Predictions are degenerate where one label makes up more of them than this."""
+"""Predictions are degenerate if one label makes up more than this share of them."""
 DEGENERATE = "Degenerate: more than 90 % of the predictions are one label, so accuracy and the difference say little."
-INFINITIES = "+INF: no rationale on the men's side cites the theme. -INF: none on the women's side does."
+INFINITIES = "+INF: no rationale on the men's side cites the theme. -INF: no rationale on the women's side cites it."
 NOT_COUNTED = (INVALID, REFUSED, NO_ANSWER, ABSTAINED)
 
 AXES = ("truth", "prediction")
 PLUS_INFINITY, MINUS_INFINITY = "+INF", "-INF"
 CHOSEN_BY_ANSWERS = (
-    "The rows “Emotion or style”, “Other evidence” and “None” are chosen by the model's own answer, as in the published table: by "
-    "the evidence that it named. A difference in them, or between them, does not show an effect of a cue or of the prompt."
+    "The rows “Emotion or style”, “Other evidence” and “None” are defined by the model's own answer, as in the published table: "
+    "by the evidence that it named. A difference in them, or between them, does not show an effect of a cue or of the prompt."
 )
 Ratio = float | str | None
 """A natural logarithm, ``PLUS_INFINITY``, ``MINUS_INFINITY``, or ``None`` where both counts are 0."""
@@ -157,7 +157,7 @@ def describe_abstentions(rows: Mapping[str, Any]) -> str:
     if not abstained:
         return ""
     counted = rows[ALL]["n_woman"] + rows[ALL]["n_man"]
-    said = f"{abstained} of {counted + abstained} answers abstain and are left out of rates and accuracy"
+    said = f"{abstained} of {counted + abstained} answers are abstentions and are left out of rates and accuracy"
     return f"{said}, which are of the other {counted}."
 
 
@@ -295,7 +295,7 @@ def compare_shares(w: int, m: int, n_woman: int, n_man: int) -> Ratio:
 
 
 MODELS, BETWEEN_CONDITIONS = "models", "conditions"
-"""What two sides of a comparison differ in."""
+"""The respect in which two sides of a comparison differ."""
 ANSWERED, AS_WOMAN, RIGHT, EMOTION = "answered", "woman", "right", "emotion"
 MEASURES = {
     ANSWERED: "makes a prediction",
@@ -306,7 +306,7 @@ MEASURES = {
 """What is compared, of answers to texts of the categories woman and man."""
 GROUPS = {ALL: "all texts", WOMAN: "women’s texts", MAN: "men’s texts"}
 COMPARED = ((ANSWERED, ALL), *((AS_WOMAN, group) for group in GROUPS), (RIGHT, ALL), (EMOTION, ALL))
-"""Of the texts of one category, to be right says the same as to predict a woman."""
+"""For texts of a single category, being right is the same measure as predicting a woman."""
 COMPARED_WORDS = (
     "On the texts of the categories woman and man that both were asked about, text by text: how often each makes a prediction; and "
     "where both predict, how often each predicts a woman, is right, and names Emotion or Textual Style (not compared where the "

@@ -1,5 +1,5 @@
-"""Asking in a session: a question is checked and stored before a worker sends it, so that nothing typed is lost. Nothing that was
-said is written over: asking again adds an attempt to the same turn, and what is asked otherwise is a branch.
+"""Asking in a session: a question is checked and stored before a worker sends it, so that nothing typed is lost. Nothing that
+was said is overwritten: asking again adds an attempt to the same turn, and a different question makes a branch.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from transcripts.refusals import Refused
 
 
 class AskedMeanwhile(Refused):
-    """Something else was asked in a session after the person last saw it: ``stored``, question ``number``. ``text`` is hers."""
+    """Another question was asked in a session after the person last saw it: ``stored``, with the number ``number``. ``text``
+    is the person's own question."""
 
     def __init__(self, number: int, stored: str, text: str) -> None:
         super().__init__(
@@ -40,8 +41,8 @@ WITH_INTENT = (Question.Kind.CHALLENGE, Question.Kind.NEW_INFORMATION)
 
 
 def check_said(text: str, *, field: str, what: str, may_be_empty: bool = False) -> str:
-    """``text`` as it is stored and sent: exactly as it was typed, with line ends alike. ``what`` names it: "The question". Raises
-    ``Refused``."""
+    """``text`` in the form in which it is stored and sent: exactly as it was typed, with uniform line ends. ``what`` names it:
+    "The question". Raises ``Refused``."""
     text = text.replace("\r\n", "\n")
     if not text.strip():
         if may_be_empty:
@@ -61,14 +62,14 @@ def check_said(text: str, *, field: str, what: str, may_be_empty: bool = False) 
 
 
 def find_length(text: str) -> int:
-    """How many characters are sent of ``text``, line ends alike."""
+    """How many characters of ``text`` are sent, with uniform line ends."""
     return len(text.replace("\r\n", "\n"))
 
 
 def check_kind(kind: str, intent: str) -> tuple[str, str]:
-    """The kind of a question and what it is meant to be. Raises ``Refused``.
+    """The kind of a question and its intent. Raises ``Refused``.
 
-    A challenge says what it is meant to be; new information may.
+    A challenge must have an intent; new information may have one.
     """
     if not kind:
         raise Refused(f"Choose the kind of the question: {_list(KINDS)}.", field="kind")
@@ -77,7 +78,7 @@ def check_kind(kind: str, intent: str) -> tuple[str, str]:
     if intent and intent not in INTENTS:
         raise Refused(f"There is no “{intent[:40]}”. Choose one of {_list(INTENTS)}.", field="intent")
     if kind == Question.Kind.CHALLENGE and not intent:
-        raise Refused(f"Say what the challenge is meant to be: {_list(INTENTS)}.", field="intent")
+        raise Refused(f"Choose the intent of the challenge: {_list(INTENTS)}.", field="intent")
     if intent and kind not in WITH_INTENT:
         raise Refused(
             "Only a challenge or new information has an intent. Leave it out, or choose another kind.", field="intent"
@@ -121,9 +122,9 @@ def ask(
 
 @transaction.atomic
 def ask_again(*, session: Session, number: int, by: trail.Actor) -> Question:
-    """Ask the last question once more: an attempt, no turn. The answer that was there is kept; the new one counts.
+    """Ask the last question once more. This is another attempt, not another turn.
 
-    Raises ``Refused``.
+    The earlier answer is kept, and the new one counts. Raises ``Refused``.
     """
     session = hold_session(session)
     _check_mode(session, Session.Mode.ASKED)
@@ -131,7 +132,8 @@ def ask_again(*, session: Session, number: int, by: trail.Actor) -> Question:
     last = talk[-1] if talk else None
     if last is None or last.is_shared or last.number != number:
         raise Refused(
-            f"Only the last question of this session can be asked again, and question {number} is not. Ask otherwise from there."
+            f"Only the last question of this session can be asked again, and question {number} is not the last. You can ask a "
+            "different question from there."
         )
     if last.is_waiting:
         raise Refused(f"The answer to question {number} has not arrived yet. Wait for it.")
@@ -146,8 +148,9 @@ def ask_again(*, session: Session, number: int, by: trail.Actor) -> Question:
 
 @transaction.atomic
 def give_up(*, session: Session, number: int, by: trail.Actor) -> Question:
-    """Wait no longer for the answer to the last question: nothing more is sent for it. It stays as one that got no answer, and the
-    interview can be closed with what was said, or discarded. Not while a call of it is under way. Raises ``Refused``.
+    """Stop waiting for the answer to the last question: nothing more is sent for it. It is kept as a question without an
+    answer, and the interview can be closed with what was said, or discarded. This is refused while a call for it is in progress.
+    Raises ``Refused``.
     """
     session = hold_session(session)
     _check_mode(session, Session.Mode.ASKED)
@@ -174,7 +177,7 @@ def record_answer(
     seen: int | None = None,
     idempotency_key: UUID | None = None,
 ) -> Question:
-    """Store a question and its answer, both as they stand on a public chat page. For ``seen`` and ``idempotency_key`` see ``ask``.
+    """Store a question and its answer, both as shown on a public chat page. For ``seen`` and ``idempotency_key`` see ``ask``.
 
     Raises ``Refused``.
     """
@@ -234,7 +237,7 @@ def send(session: Session, question: Question, *, after: Exchange | None, by: tr
 
 
 def _find_asked(session: Session, idempotency_key: UUID | None) -> Question | None:
-    """What was stored under this id already. Raises ``Refused`` where it was in another session."""
+    """What was already stored under this id. Raises ``Refused`` if it was stored in another session."""
     stored = Question.objects.filter(idempotency_key=idempotency_key).first() if idempotency_key else None
     if stored is not None and stored.session_id != session.pk:
         raise Refused("This form was already sent in another session. Reload the page.", field="idempotency_key")
@@ -255,7 +258,8 @@ def _check_mode(session: Session, mode: str) -> None:
 
 
 def _check_turn(session: Session, before: list[Exchange], seen: int | None, text: str) -> None:
-    """It is the interviewer's turn, she has seen what was said, and the script allows one more."""
+    """Refuse a question unless it is the interviewer's turn, she has seen what was said, and the script allows another
+    question."""
     last = before[-1] if before else None
     number = last.number if last else 0
     if last is not None and seen is not None and seen != number:
@@ -265,8 +269,8 @@ def _check_turn(session: Session, before: list[Exchange], seen: int | None, text
     limit = session.script.max_questions
     if limit is not None and number >= limit:
         raise Refused(
-            f"The script {session.script.label} allows {limit} questions, and all of them have been asked. Close the interview, or "
-            "ask otherwise from an earlier turn."
+            f"The script {session.script.label} allows {limit} questions, and all of them have been asked. Close the interview, "
+            "or ask a different question from an earlier turn."
         )
 
 
@@ -274,7 +278,7 @@ def _explain_unanswered(last: Exchange) -> str:
     if last.state == WAITING:
         return f"The model has not answered question {last.number} yet. Wait for its answer, then ask the next."
     what = "has an empty answer" if last.state == EMPTY else "got no answer"
-    other = f"ask otherwise from answer {last.number - 1}" if last.number > 1 else "open another interview"
+    other = f"ask a different question from answer {last.number - 1}" if last.number > 1 else "open another interview"
     return f"Question {last.number} {what}, so nothing can follow it. Ask it again, or {other}."
 
 
@@ -305,7 +309,7 @@ def _store(
 
 
 def _record(action: str, session: Session, question: Question, *, by: trail.Actor) -> None:
-    """What a question is meant to be is not told: people who will code the thread may read the history."""
+    """The intent of a question is not recorded, because people who will code the thread may read the history."""
     trail.record(
         action,
         target=session,

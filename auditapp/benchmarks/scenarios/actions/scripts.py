@@ -1,7 +1,7 @@
-"""Writing scripts, launching suites of them, and opening interviews by one.
+"""Writing scripts, launching suites of scripts, and opening interviews with one.
 
-New wording is the next number of the same name; no number is ever written over. What is asked otherwise from some turn on is an
-interview of its own.
+A new wording is the next number of the same name; existing numbers never change. If different questions are asked from some turn
+on, this is a separate interview.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from transcripts.ui.typed_text import check_reason, check_text
 
 
 class LoadedScripts(NamedTuple):
-    """What a file brought: the scripts that were written, and those of which the study has that wording already."""
+    """The result of loading a file: the scripts that were written, and those whose wording the study already has."""
 
     written: list[Script]
     unchanged: list[Script]
@@ -56,10 +56,10 @@ class LoadedScripts(NamedTuple):
 def write_script(
     *, study: Study, script: ScriptText, by: trail.Actor, reason: str = "", based_on: int | None = None
 ) -> Script:
-    """Store a new script, or the next number of one that is there, which needs a ``reason``.
+    """Store a new script, or the next number of an existing one, which needs a ``reason``.
 
-    ``based_on``: the latest number that ``by`` saw, 0 for a name that is new; None for any. Sessions keep the number
-    that they play. Raises ``Refused``.
+    ``based_on``: the latest number that ``by`` saw, 0 for a new name; None for any. Sessions keep the number that they began
+    with. Raises ``Refused``.
     """
     try:
         check_script(script)
@@ -84,7 +84,7 @@ def write_script(
     row.reason = reason if latest else ""
     if latest is not None and latest.use != script.use:
         raise Refused(
-            f"{latest.name} is the script of {latest.get_use_display().lower()}s in this study. Choose another name.",
+            f"In this study, {latest.name} is the name of a script for {latest.get_use_display().lower()}s. Choose another name.",
             field="name",
         )
     row.store_after(latest, by=by)
@@ -104,7 +104,7 @@ def write_script(
 
 @transaction.atomic
 def load_scripts(*, study: Study, scripts: Sequence[ScriptText], by: trail.Actor, reason: str) -> LoadedScripts:
-    """Store scripts of a file, all or none. Wording that a study has under the name already is left as it is.
+    """Store the scripts of a file, all or none. A wording that the study already has under this name is left as it is.
 
     Raises ``Refused``, which names the script.
     """
@@ -137,11 +137,11 @@ def launch_scenarios(
     has_unprompted: bool = True,
     options: LaunchOptions = DEFAULT_OPTIONS,
 ) -> Batch:
-    """Session the latest number of every script of a suite with every model under every condition, ``options.repeats`` times.
+    """Run the latest number of every script of a suite with every model under every condition, ``options.repeats`` times.
 
-    ``conditions``: system texts by name; each comes before the script's own. The condition ``unprompted``, without a text, is
-    always there unless ``has_unprompted`` is false. The sessions are stored with the batch. The same idempotency key again gives
-    the batch that it made. Raises ``Refused``.
+    ``conditions``: system texts by name; each is placed before the script's own system text. The condition ``unprompted``,
+    without a text, is always included unless ``has_unprompted`` is false. The sessions are stored with the batch. The same
+    idempotency key returns the batch that was made with it. Raises ``Refused``.
     """
     planned: list[Script] = []
 
@@ -202,7 +202,7 @@ def _plan(
     if not variants:
         raise Refused("Choose at least one model.", field="models")
     if twice := [label for label, count in Counter(variant.label for variant in variants).items() if count > 1]:
-        raise Refused(f"The model {twice[0]} is chosen twice. Choose each model once.", field="models")
+        raise Refused(f"The model {twice[0]} is chosen twice. Choose each model only once.", field="models")
     asked = check_conditions(conditions, has_unprompted=has_unprompted)
     _check_features(study, scripts)
     inputs, after = _link_questions(scripts)
@@ -261,7 +261,7 @@ def check_conditions(conditions: Mapping[str, str], *, has_unprompted: bool = Tr
 
 
 def _check_features(study: Study, scripts: Sequence[Script]) -> None:
-    """Case sheets of the threads will name these features, so the study's codebook has to have them."""
+    """The case sheets of the threads will name these features, so the study's codebook must contain them."""
     known = list_features(study)
     for script in scripts:
         for row in [*script.case.get("relevant", []), *script.case.get("irrelevant", [])]:
@@ -297,10 +297,10 @@ def _warn(study: Study, scripts: Sequence[Script], conditions: Mapping[str, str]
         )
     if halves := find_halves(script.case.get("pair", {}) for script in scripts):
         warnings.append(
-            f"Only one side is loaded of {', '.join(halves)}, so no pairs are made from {'it' if len(halves) == 1 else 'them'}."
+            f"Of {', '.join(halves)}, only one side is loaded, so no pairs are made from {'it' if len(halves) == 1 else 'them'}."
         )
     if UNPROMPTED not in conditions:
-        warnings.append("Nothing is asked without a prompt, so how much remains without one cannot be measured.")
+        warnings.append("No session runs without a prompt, so it cannot be measured how much remains without one.")
     return warnings
 
 
@@ -350,12 +350,12 @@ def open_session(
     cap_usd: Decimal | None = None,
     idempotency_key: UUID | None = None,
 ) -> Session:
-    """Open an interview by a script: with ``variant``, whose first question, the opening, is sent at once, or recorded from a chat
-    page that calls its model ``model_as_shown`` on ``surface``.
+    """Open an interview with a script: with the model ``variant``, to which the opening is sent at once as the first question,
+    or as a recording of the chat page ``surface``, which calls its model ``model_as_shown``.
 
-    ``opening`` is the id of one of the script's; without one, ``seed`` chooses it so that the openings are balanced over models.
-    ``cap_usd`` is the most that the interview and its branches may cost. The same ``idempotency_key`` again gives the session it
-    made. Raises ``Refused``.
+    ``opening`` is the id of one of the script's openings; without it, ``seed`` chooses one so that openings are balanced over
+    models. ``cap_usd`` is the most that the interview and its branches may cost. The same ``idempotency_key`` returns the session
+    that was made with it. Raises ``Refused``.
     """
     # Openings are counted, and a form that is sent twice opens one session.
     Study.objects.select_for_update(no_key=True).get(pk=study.pk)
@@ -423,9 +423,9 @@ def _find_opened(idempotency_key: UUID | None) -> Session | None:
 
 @transaction.atomic
 def branch_session(*, session: Session, after: int, by: trail.Actor, idempotency_key: UUID | None = None) -> Session:
-    """Open a session that goes on after the answer to question ``after`` of another, which stays as it is.
+    """Open a session that continues after the answer to question ``after`` of another session, which does not change.
 
-    Where that answer is one that ``session`` shares with a session above it, the branch leaves that one. Raises ``Refused``.
+    If ``session`` shares that answer with a session that it branches off, the new branch leaves the latter. Raises ``Refused``.
     """
     session = hold_session(session)
     if (stored := _find_opened(idempotency_key)) is not None:
@@ -481,7 +481,7 @@ def _check_script(study: Study, script: Script) -> None:
 def _choose_opening(study: Study, script: Script, opening: str, seed: int | None, model: str) -> dict[str, str]:
     texts = {each["id"]: each["text"] for each in script.openings}
     if not opening and seed is None:
-        raise Refused("Choose an opening, or give a seed that chooses one.", field="opening")
+        raise Refused("Choose an opening, or give a seed with which one is chosen.", field="opening")
     if not texts:
         raise Refused(f"The script {script.label} has no openings. Write its next number with one.", field="script")
     if not opening:

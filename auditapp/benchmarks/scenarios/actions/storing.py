@@ -1,8 +1,7 @@
-"""Sessions that have ended become masked trajectories of the study, to be dealt and coded as any thread.
+"""Ended sessions become masked trajectories of the study, which are assigned and coded like any other threads.
 
-A session with a turn that got no answer is not stored: its thread would look like a case that ended early, and would count as
-one in every figure of episodes and pairs. It is kept as failed, the report counts it, and asking its turns again opens it
-again.
+A session with a turn that got no answer is not stored: its thread would look like a case that ended early, and would count as one
+in every figure about episodes and pairs. It is kept as failed and counted in the report. Asking its turns again reopens it.
 """
 
 from __future__ import annotations
@@ -56,8 +55,8 @@ logger = logging.getLogger(__name__)
 
 
 def sweep_sessions() -> None:
-    """Store some of the sessions that have ended, in whichever worker sweeps. A batch whose sessions cannot be stored is logged,
-    and holds up no other."""
+    """Store some of the ended sessions, in the worker that does the sweep. A batch whose sessions cannot be stored is logged
+    and does not delay other batches."""
     batches = Batch.objects.filter(kind=KIND, arms__sessions__state=Session.State.OPEN).exclude(
         state=Batch.State.PLANNING
     )
@@ -72,13 +71,13 @@ def sweep_sessions() -> None:
 
 
 def store_sessions(batch: Batch, *, limit: int | None = None) -> int:
-    """Store the sessions of a batch that have ended, each once however often this is called; returns how many were stored.
+    """Store the ended sessions of a batch, each only once, however often this is called.
 
-    Not more than about ``limit``, the sessions of one case always together. Each becomes a trajectory under a random label, with
-    condition, model, script, batch and repeat sealed; its case and what its turns were meant to be are on its case sheet, and two
-    sides of a pair under the same arm and repeat are paired. A case sheet or pair that cannot be written is left out, and the
-    history counts it. Sessions that cannot come in hold up no others of the batch: the ``Refused`` is raised at the end.
-    Reads batch.study.
+    Returns how many were stored. At most about ``limit`` are stored, and the sessions of one case are always stored together.
+    Each becomes a trajectory under a random label, with condition, model, script, batch and repeat sealed; its case and the
+    intents of its turns are on its case sheet, and the two sides of a pair with the same arm and repeat are paired. A case sheet
+    or pair that cannot be written is left out, and the history counts it. Sessions that cannot be stored do not delay others of
+    the batch: ``Refused`` is raised at the end. Reads batch.study.
     """
     if Batch.objects.filter(pk=batch.pk, state=Batch.State.PLANNING).exists():
         return 0
@@ -106,8 +105,8 @@ def store_sessions(batch: Batch, *, limit: int | None = None) -> int:
 
 
 def store_when_ended(batch: Batch) -> None:
-    """Store the sessions of a scenario's batch that has just ended, once that is committed. What goes wrong is for the next
-    sweep."""
+    """Store the sessions of a scenario's batch that has just ended, once its end is committed. If this fails, the
+    next sweep tries again."""
     if batch.kind == KIND:
         # Not a partial: it has no name, by which Django logs what goes wrong.
         transaction.on_commit(lambda: store_sessions(batch, limit=SESSIONS_IN_A_SWEEP), robust=True)
@@ -127,7 +126,7 @@ def _keep_failed(batch: Batch) -> None:
 
 @transaction.atomic
 def _store(batch: Batch, keys: Sequence[int]) -> int:
-    """Store these sessions, all of whose turns are answered, unless somebody else did meanwhile."""
+    """Store these sessions, all of whose turns are answered, unless another worker has stored them in the meantime."""
     held = Session.objects.select_for_update(of=("self",)).filter(pk__in=keys, state=Session.State.OPEN)
     sessions = list(held.select_related("script", "arm__variant").order_by("pk"))
     if not sessions:
@@ -207,8 +206,8 @@ def _build_talk(batch: Batch, session: Session, turns: Sequence[AskedTurn]) -> T
 
 
 def _write_sheet(session: Session, thread: Interview, talk: Talk, known: set[str]) -> bool:
-    """Put the case and what its turns were meant to be on the thread's case sheet; whether what there is could be written.
-    Features that have left the codebook since the launch are left out."""
+    """Write the case and the intents of its turns on the thread's case sheet. Returns whether this succeeded. Features that
+    have been removed from the codebook since the launch are left out."""
     case = session.script.case
     relevant, irrelevant = (
         [row for row in case.get(side, []) if row["feature"] in known] for side in ("relevant", "irrelevant")
@@ -236,8 +235,8 @@ def _write_sheet(session: Session, thread: Interview, talk: Talk, known: set[str
 
 
 def _pair_sides(sessions: Sequence[Session]) -> int:
-    """Pair these with their other sides, where both are stored: under the same arm, in the same repeat. Returns how many pairs
-    could not be made."""
+    """Pair these with their other sides, with the same arm and repeat, if both are stored. Returns how many pairs could not be
+    made."""
     arms, repeats = {session.arm_id for session in sessions}, {session.repeat for session in sessions}
     stored = Session.objects.filter(arm__in=arms, repeat__in=repeats, state=Session.State.STORED)
     sides: dict[tuple[object, ...], Session] = {}
@@ -254,8 +253,8 @@ def _pair_sides(sessions: Sequence[Session]) -> int:
 
 
 def _pair(session: Session, pair: Mapping[str, str], a: Interview | None, b: Interview | None) -> bool:
-    """Pair two threads, once both are there; whether nothing stood against it. The name has the labels of both, in their order,
-    so that it says nothing of case, side or condition."""
+    """Pair two threads, once both are stored. Returns whether nothing prevented it. The name consists of the labels of both,
+    in order, so that it reveals nothing about case, side or condition."""
     if a is None or b is None:
         return True
     name = " ".join(sorted((a.mask_label, b.mask_label)))
@@ -274,7 +273,8 @@ def _pair(session: Session, pair: Mapping[str, str], a: Interview | None, b: Int
 
 
 def _record(action: str, batch: Batch, count: int, **more: int) -> None:
-    """Which threads came of which sessions is not told: people who have still to code them may read the history."""
+    """It is not recorded which threads came from which sessions, because people who still have to code them may read the
+    history."""
     trail.record(action, target=batch, by=trail.SYSTEM, details={"sessions": count, **more})
 
 
@@ -289,7 +289,7 @@ class Unanswered(NamedTuple):
 
 
 class Closed(NamedTuple):
-    """The thread that a session left. ``left_out`` counts questions that got no answer, ``unanswered`` names them."""
+    """The thread that a session became. ``left_out`` counts questions that got no answer, ``unanswered`` names them."""
 
     interview: Interview
     sha256: str
@@ -305,10 +305,11 @@ class Closed(NamedTuple):
 def close_session(*, session: Session, inclusion: str, reason: str, by: trail.Actor) -> Closed:
     """Store an interview as a thread of the study: from then on it can be coded, and nothing can be added.
 
-    It is written as a line of interview_jsonl and imported, so it has the same bytes, hash and sentences as any file. The
-    kinds of its questions come along; what they were meant to be goes to the thread's case sheet alone. A branch is stored
-    after the session that it leaves and hangs on its turn. ``inclusion`` says whether the interview is analysed, with a
-    ``reason``. A last question that got no answer is left out, and the thread says so and why. Raises ``Refused``.
+    It is written as a line of interview_jsonl and imported, so its bytes, hash and sentences are the same as for an imported
+    file. The kinds of its questions are included; their intents are written only on the thread's case sheet. A branch is stored
+    after the session that it leaves, and is attached to that session's turn. ``inclusion`` says whether the interview is
+    analysed, with a ``reason``. A last question that got no answer is left out, and the thread says so and gives the reason.
+    Raises ``Refused``.
     """
     session = hold_session(session)
     check_open(session)
@@ -359,7 +360,7 @@ def close_session(*, session: Session, inclusion: str, reason: str, by: trail.Ac
 
 @transaction.atomic
 def discard_session(*, session: Session, reason: str, by: trail.Actor) -> None:
-    """End a session without storing it as a thread. What was said and paid for in it is kept. Raises ``Refused``."""
+    """End a session without storing it as a thread. What was said and paid for is kept. Raises ``Refused``."""
     session = hold_session(session)
     check_open(session)
     reason = check_reason(reason, needed="Say why it is discarded.", one_line=True)
@@ -430,8 +431,8 @@ def build_talk(
 
 
 def find_places(session: Session, talk: Sequence[Exchange]) -> dict[int, int]:
-    """The turn of the thread, from 1, that each question of a session is or will be, by its number in the talk. Questions without
-    an answer are in no thread, and those that a branch shares are in the other one."""
+    """For each question of a session, by its number, the turn of the thread that it is or will be, from 1. Questions without
+    an answer are in no thread, and questions that a branch shares are in the other thread."""
     own = [each for each in talk if not each.is_shared and each.has_result]
     system = "" if session.branch_of else session.script.system
     places = place_questions(Talk(external_id="", questions=_list_questions(own), system=system))
@@ -488,7 +489,7 @@ def close_calls(session: Session, *, by: trail.Actor) -> None:
 
 
 def _find_turn(session: Session) -> tuple[str, int] | None:
-    """The thread and turn that a branch hangs on. Raises ``Refused`` while that thread is not stored."""
+    """The thread and turn to which a branch is attached. Raises ``Refused`` while that thread is not stored."""
     left = session.branch_of
     if left is None:
         return None
@@ -513,7 +514,7 @@ def _write_parent(interview: Interview) -> str:
 def _store_intents(
     session: Session, interview: Interview, answered: Sequence[Exchange], talk: Talk, *, by: trail.Actor
 ) -> None:
-    """Put what the questions were meant to be on the thread's case sheet."""
+    """Write the intents of the questions on the thread's case sheet."""
     meant = zip(place_questions(talk), answered, strict=True)
     intents = {str(place): each.question.intent for place, each in meant if each.question.intent}
     if intents:

@@ -1,9 +1,9 @@
-"""What the sessions of a suite show: how much of what a prompt brings is there without it, and whether groups fare alike. The
-tables of the report on sessions: each declared once, for its page, CSV and LaTeX; and its sentences.
+"""What the sessions of a suite show: how much of the effect of a prompt remains without it, and whether results differ between
+groups. And the tables of the report on sessions, each declared once for its page, CSV and LaTeX, with its sentences.
 
-Paper 001, Table 4B: internalisation, and static outcomes. The unit of evidence is the case: repeats of a case are averaged
-before anything is tested, so that asking ten times is no more evidence than asking once. Sessions without an outcome are
-counted and left out.
+Paper 001, Table 4B: internalisation, and static outcomes. The unit of evidence is the case: repeats of a case are averaged before
+anything is tested, so that asking ten times counts as no more evidence than asking once. Sessions without an outcome are counted
+and left out.
 """
 
 from __future__ import annotations
@@ -53,16 +53,16 @@ PROMPTED, UNPROMPTED = "prompted", "unprompted"
 MODELS, CONDITIONS, REASONING = "models", "conditions", "reasoning"
 """What two sides of a comparison differ in."""
 MIN_SHARED = 10
-"""Two groups that share fewer cases are not compared: what differs may be the cases."""
+"""Two groups that share fewer cases are not compared, because the cases could cause a difference."""
 CONFIDENCE = 0.95
 Arm = tuple[str, str, bool | None]
-"""The model, under what condition, and whether it reasons: what figures are never pooled over."""
+"""The model, the condition, and whether the model reasons. Figures are never pooled over these."""
 
 
 class SessionOutcome(NamedTuple):
-    """What one session came to. ``outcome`` is None where it could not be read; ``group`` is "" where the case names none; ``pair``
-    names what is one case told of several groups, and is "" where a case has no twin of that kind; ``base`` names the model
-    whatever its reasoning, "" where ``model`` does."""
+    """The result of one session. ``outcome`` is None if it could not be read; ``group`` is "" if the case names none; ``pair``
+    names a case that is presented for several groups, and is "" if the case has no such twin; ``base`` names the model regardless
+    of its reasoning, "" if ``model`` does so."""
 
     case: str
     model: str
@@ -123,8 +123,8 @@ def _measure_rate(sessions: Iterable[SessionOutcome]) -> dict[str, Any]:
 def _describe(means: Sequence[float]) -> dict[str, Any]:
     """The mean over cases, each a share from 0 to 1, with Wilson's interval as if every case were one session.
 
-    A mean of shares varies at most as much as a share of that many sessions, so with repeats the interval is as wide as it can have
-    to be, and without it is Wilson's own. Below three cases there is none."""
+    A mean of shares varies at most as much as a share of that number of sessions, so with repeats the interval is conservative,
+    and without repeats it is Wilson's own. With fewer than three cases there is none."""
     if not means:
         return {"rate": None, "ci": None}
     interval = wilson_interval(math.fsum(means), len(means)) if len(means) >= MIN_CLUSTERS else None
@@ -136,8 +136,8 @@ def _list(interval: Interval | None) -> list[float] | None:
 
 
 def measure_retention(sessions: Iterable[SessionOutcome]) -> dict[str, dict[str, Any]]:
-    """By model, and apart where its reasoning was on and off: the unprompted rate over the prompted one, on pairs of one case
-    and repeat. A condition of another name than ``prompted`` is compared in the same way, under "model, condition".
+    """By model, and separately for reasoning on and off: the unprompted rate divided by the prompted rate, on pairs with the
+    same case and repeat. A condition of another name than ``prompted`` is compared in the same way, under "model, condition".
 
     Repeats are averaged within their case. The interval is ``paired_ratio_interval``; below three cases there is none. Where every
     case was played once, ``p_mcnemar`` is McNemar's exact P, and with repeats that of tossing the sign of every case's difference,
@@ -166,7 +166,7 @@ def _name_model(model: str, reasoning: bool | None) -> str:
 
 
 def _measure_pairs(pairs: Sequence[tuple[str, int, bool | None, bool | None]]) -> dict[str, Any]:
-    """Of pairs as case, repeat, and the outcome with the prompt and without."""
+    """The figures of pairs, given as case, repeat, and the outcomes with and without the prompt."""
     by_case: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
     left_out = 0
     for case, _, with_prompt, without in pairs:
@@ -239,7 +239,8 @@ def _place_arm(arm: Arm) -> tuple[str, bool, str, bool]:
 
 
 def _find_kind(one: Arm, other: Arm, bases: Mapping[Arm, str]) -> str:
-    """What differs between two arms; "" where it is more than one thing. Of models, one may leave its reasoning to the provider."""
+    """What differs between two arms; "" if more than one thing differs. When models are compared, one may leave its reasoning
+    to the provider."""
     (model, condition, reasoning), (other_model, other_condition, other_reasoning) = one, other
     if condition != other_condition:
         return CONDITIONS if (model, reasoning) == (other_model, other_reasoning) else ""
@@ -396,7 +397,7 @@ HEADS = {
     "without": "None stated",
     "no_ece": "Why no error",
 }
-"""How pages and LaTeX head a column that CSV names; others with a capital."""
+"""The headings on pages and in LaTeX for columns of the CSV; other columns get their name with a capital."""
 
 
 WRITERS: Mapping[str, Callable[[Any], str]] = {
@@ -405,7 +406,7 @@ WRITERS: Mapping[str, Callable[[Any], str]] = {
     "p_mcnemar": write_p,
     "p_holm": write_p,
 }
-"""How columns that are no plain figures are printed."""
+"""How columns that are not plain numbers are printed."""
 
 # What a column has in every table.
 _KINDS = {
@@ -452,7 +453,7 @@ def _list_arms(report: Report) -> Rows:
 
 
 def _list_gaps(report: Report) -> Rows:
-    """A row for each arm with two groups or more: its largest gap, or why there is none."""
+    """A row for each arm with two or more groups: its largest gap, or why there is none."""
     for arm in report["arms"]:
         gap, why = arm["groups"]["gap"], arm["groups"]["no_gap"]
         if gap:
@@ -534,7 +535,7 @@ def describe_gaps(report: Report) -> Iterator[str]:
         gap, why = arm["groups"]["gap"], arm["groups"]["no_gap"]
         name = name_arm(arm)
         if why:
-            yield f"{name}: groups are not compared, for {why}."
+            yield f"{name}: groups are not compared, because {why}."
         if not gap:
             continue
         among = (
@@ -636,8 +637,8 @@ def _estimate(figures: Mapping[str, Any]) -> str:
 
 
 def read_sessions(lines: Iterable[bytes], *, name: str) -> list[SessionOutcome]:
-    """The sessions of a file; ``name`` is the file's, for errors. Raises ``ReadError``, which names the line, for what is no such
-    object, and for a session that is there twice."""
+    """The sessions of a file; ``name`` is the file's, for errors. Raises ``ReadError``, which names the line, for a line that
+    is not such an object, and for a session that occurs twice."""
     sessions: list[SessionOutcome] = []
     seen: dict[tuple[object, ...], int] = {}
     for number, session in read_each(read_lines(lines, name), name, _read_session):

@@ -1,11 +1,13 @@
-"""What an answer comes to: whether it is the expected one, and the probability that it states. Paper 001, Table 4B.
+"""The outcome of an answer: whether it is the expected one, and the probability that it states. Paper 001, Table 4B.
 
-An outcome is read by rules that anybody can check by eye. An answer that they cannot read has none, and is counted as such.
+An outcome is read by rules that anybody can check by eye. An answer that the rules cannot read has no outcome, and is counted as
+such.
 
-Whether a code holds in a thread, by the blind readings of those who coded it and by what was adjudicated.
+Whether a code applies in a thread, according to the blind labels of its coders and to adjudications.
 
 A unit (a sentence, a turn or the thread, as the code's family is applied) counts as adjudicated where a decision for one reading,
-or for another one, stands against a reading. Elsewhere readings count that agree about this code; where they do not, nothing holds.
+or for another one, stands against a reading. Elsewhere, labels count if they agree about this code; if they do not, there is no
+result.
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ _KEYS = {"label", "of", "number", "within", "pattern", "code", "probability"}
 
 @dataclass(frozen=True)
 class Expected:
-    """What an answer is held against, in one of four forms.
+    """What an answer is compared with, in one of four forms.
 
     - ``label``: the one of ``labels`` that the answer has to name;
     - ``number``, with how far from it the answer may be (``within``);
@@ -69,8 +71,8 @@ class Expected:
 
 
 class Outcome(NamedTuple):
-    """``is_right``: whether it is the expected answer, None where that cannot be read. ``probability`` from 0 to 1, None where
-    none is stated."""
+    """``is_right``: whether it is the expected answer, None if this cannot be read. ``probability``: from 0 to 1, None if none
+    is stated."""
 
     is_right: bool | None
     probability: float | None
@@ -166,7 +168,7 @@ def _find_label(answer: str, labels: tuple[str, ...]) -> str | None:
 
 
 def _read_line(line: str, labels: tuple[str, ...]) -> str | None:
-    """The label that a line says, if it says nothing else."""
+    """The label in a line, if the line contains nothing else."""
     words = line.strip().strip("*_`#>\"'“”‘’()[]{}.!。！ \t")
     for said in (words, words[_LEAD.match(words).end() :]):  # type: ignore[union-attr]  # it matches the empty text
         for label in labels:
@@ -256,7 +258,7 @@ class UnitReading(NamedTuple):
 
 
 class ThreadReading(NamedTuple):
-    """Whether the code holds in the thread, None where that is open; and on what that rests, one of ``BASES``."""
+    """Whether the code applies in the thread, None if this is open; and the basis of the result, one of ``BASES``."""
 
     holds: bool | None
     basis: str
@@ -294,7 +296,7 @@ def _read_unit(unit: UnitReading) -> ThreadReading:
 
 
 def describe_readings(report: Mapping[str, object]) -> str:
-    """Which readings give the outcomes of cases that name a code, as a sentence or two; "" where no case does."""
+    """Which labels give the outcomes of cases that name a code, in a sentence or two; "" if no case does."""
     counts = report.get("readings")
     if not isinstance(counts, Mapping):
         return ""
@@ -322,7 +324,7 @@ REFUSED = "refused"
 FAILED = "failed"
 
 HAVE_ANSWER = frozenset({ANSWERED, TRUNCATED, REFUSED})
-"""States in which the model has said something, so that the talk can go on."""
+"""States in which the model has said something, so that the conversation can continue."""
 
 LABELS = {
     WAITING: "Waiting for the answer",
@@ -428,7 +430,7 @@ def _list_turns(talk: Talk) -> Iterator[dict[str, Any]]:
 def name_answer(words: str, finish_reason: str) -> str:
     """What kind of answer this is: one of the states above. ``words`` are the answer without reasoning.
 
-    A refusal that the model puts into words is an answer; only what the provider calls one is named so.
+    A refusal in the model's words is an answer; only what the provider calls a refusal gets this state.
     """
     reason = finish_reason.casefold()
     if reason in _FILTERED:

@@ -1,4 +1,4 @@
-"""Scripts as plain values: what they say, how they begin, what makes one complete, and how files of them are read."""
+"""Scripts as plain values: their content, how they begin, when a script is complete, and how files of scripts are read."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ SHIPPED_FILE = Path(__file__).parent.parent / "data" / "suite.jsonl"
 
 
 class ScriptRefused(ValueError):
-    """A script says too little or too much; the message is a sentence. ``place`` is the part of it, such as "turn 2"."""
+    """Something in a script is missing or superfluous; the message is a sentence. ``place`` is the part of the script, such as
+    "turn 2"."""
 
     def __init__(self, message: str, place: str = "") -> None:
         super().__init__(message)
@@ -92,18 +93,18 @@ class ScriptText:
 
     @property
     def expected(self) -> Expected | None:
-        """What the last answer is held against, where the case says it."""
+        """What the last answer is compared with, if the case says so."""
         return read_expected(self.case["answer"]) if "answer" in self.case else None
 
     @property
     def pair(self) -> Mapping[str, str]:
-        """The pair that the case is one side of, with ``id``, ``side``, ``differs`` and ``expect``; empty for none."""
+        """The pair of which the case is one side, with ``id``, ``side``, ``differs`` and ``expect``; empty if there is none."""
         pair: Mapping[str, str] = self.case.get("pair", {})
         return pair
 
 
 def check_script(script: ScriptText) -> None:
-    """Raise ``ScriptRefused`` for a script that cannot be played."""
+    """Raise ``ScriptRefused`` for a script that cannot be run."""
     _check_name(script.name)
     for what, text, max_length in (("suite", script.suite, MAX_NAME), ("language", script.language, MAX_LANGUAGE)):
         if fault := find_fault(text, max_length=max_length):
@@ -123,13 +124,13 @@ def check_script(script: ScriptText) -> None:
         _check_guide(script)
         return
     if not script.questions:
-        raise ScriptRefused("A scenario has at least one turn, and this one has none. Write its turns.", "turns")
+        raise ScriptRefused("A scenario needs at least one turn, but this one has none. Write its turns.", "turns")
     if script.openings or script.max_questions is not None:
         raise ScriptRefused(
-            "Openings and a number of questions belong to interviews; a scenario lists its turns.", "openings"
+            "Only interviews have openings and a maximum number of questions; a scenario lists its turns.", "openings"
         )
     if script.questions[0].text_if_asked:
-        raise ScriptRefused("No answer comes before the first turn, so it has no text_if_asked.", "turn 1")
+        raise ScriptRefused("There is no answer before the first turn, so it cannot have text_if_asked.", "turn 1")
     _check_case(script.case)
 
 
@@ -168,10 +169,10 @@ def _check_guide(script: ScriptText) -> None:
     if script.max_questions is not None and not 1 <= script.max_questions <= MAX_QUESTIONS:
         raise ScriptRefused(f"The largest number of questions is from 1 to {MAX_QUESTIONS}.", "max_questions")
     if script.case or script.suite:
-        raise ScriptRefused("A case and a suite belong to scenarios; an interview has neither.", "case")
+        raise ScriptRefused("Only scenarios have a case and a suite; an interview has neither.", "case")
     if any(question.text_if_asked for question in script.questions):
         raise ScriptRefused(
-            "A person chooses what to ask in an interview, so no question has a text_if_asked.", "turns"
+            "In an interview a person chooses what to ask, so a question cannot have text_if_asked.", "turns"
         )
 
 
@@ -231,7 +232,8 @@ def _is_texts(value: object, keys: Sequence[str]) -> bool:
 
 
 class LineRefused(ReadError):
-    """A line of a file with a script that cannot be played. It says what is wrong, where in the line, and what is right."""
+    """A line of a file with a script that cannot be run. The message says what is wrong, where in the line, and what is
+    expected."""
 
     def __init__(self, file: str, line: int, place: str, sentence: str) -> None:
         super().__init__(file, line, "a script that cannot be run", sentence)

@@ -1,1 +1,1 @@
-"""Reads of scripts, sessions and what was said in them."""
+"""Queries about scripts, sessions and what was said in them."""

@@ -1,5 +1,6 @@
-"""Suites of scenarios, and the batches that ran one: their sessions as a table of cases, what the sessions came to, what a methods
-paragraph says of them, and who may see their calls. The outcome of a case that names a code is what people read in its threads.
+"""Suites of scenarios, and the batches that ran one: their sessions as a table of cases, the outcomes of the sessions, what a
+methods paragraph says about them, and who may see their calls. The outcome of a case that names a code comes from people's
+codings of its threads.
 """
 
 from __future__ import annotations
@@ -75,8 +76,8 @@ class Suite(NamedTuple):
 
 
 def list_suite(study: Study, suite: str) -> QuerySet[Script]:
-    """The latest number of each script of a suite, by name. A script whose latest number is of another suite is not among
-    them."""
+    """The latest number of each script of a suite, by name. A script whose latest number belongs to another suite is not
+    included."""
     return latest_scripts(study, Script.Use.SCENARIO).filter(suite=suite)
 
 
@@ -96,7 +97,7 @@ def run_sessions(batch: Batch) -> QuerySet[Session]:
 
 
 def count_states(batch: Batch) -> dict[str, int]:
-    """How many sessions of a batch are in which state; every state is named. One query."""
+    """The number of sessions of a batch in each state, including states without sessions. One query."""
     counts = Counter(run_sessions(batch).order_by().values_list("state", flat=True))
     return {str(state): counts[state] for state in (Session.State.OPEN, Session.State.STORED, Session.State.FAILED)}
 
@@ -109,7 +110,7 @@ class Case(NamedTuple):
 
     @property
     def pair(self) -> Mapping[str, str]:
-        """What its sides differ in; empty for a script without a twin."""
+        """The difference between its sides; empty for a script without a twin."""
         pair: Mapping[str, str] = self.scripts[0].case.get("pair", {})
         return pair
 
@@ -128,8 +129,8 @@ def list_cases(study: Study, suite: str) -> list[Case]:
 
 
 class MatrixCell(NamedTuple):
-    """A case in one arm: how many of its sessions gave the expected answer, another one, or none that could be read; and its
-    sessions, each with what it came to in a word, "" where it has not ended or expects no answer."""
+    """A case in one arm: how many of its sessions gave the expected answer, another answer, or no readable answer; and its
+    sessions, each with its outcome in a word, "" if it has not ended or expects no answer."""
 
     counts: Mapping[str, int]
     sessions: list[tuple[Session, str]]
@@ -140,8 +141,8 @@ def read_matrix(
 ) -> tuple[list[Arm], dict[str, list[MatrixCell]]]:
     """The arms of a batch; and its cases by name with twins in a row, each with a cell for each arm. Two queries.
 
-    ``outcomes`` are what ``run_report.read_run`` says of the sessions. With ``only_unexpected`` there are the cases with an
-    unexpected answer, and of their sessions those that gave one; the counts are of all.
+    ``outcomes`` are the outcomes of the sessions from ``read_run``. With ``only_unexpected``, only cases with an unexpected
+    answer are included, with only those of their sessions that gave one; the counts cover all sessions.
     """
     arms = list(batch.arms.select_related("variant__account").order_by("pk"))
     places = {arm.pk: place for place, arm in enumerate(arms)}
@@ -249,8 +250,7 @@ def read_codes(study: Study, wanted: Mapping[int, str], *, coder: str = "") -> C
     by_name = {coders[pk]: count for pk, count in readers.items()}
     if coder and coder not in by_name:
         raise Refused(
-            f"{coder} has coded none of the threads of cases that name a code. Coders who have: "
-            f"{', '.join(sorted(by_name)) or 'nobody'}.",
+            f"{coder} has coded no thread of a case that names a code. Coders who have: {', '.join(sorted(by_name)) or 'nobody'}.",
             field="coder",
         )
     counts = Counter(each.basis for each in found.values())
@@ -423,7 +423,7 @@ def _name_base(variant: ModelVariant) -> str:
 
 
 def find_reasoning(setting: str) -> bool | None:
-    """Whether a model was set to reason; None where nothing was set."""
+    """Whether a model was set to reason; None if nothing was set."""
     word = setting.strip().casefold()
     return None if not word else word not in {"off", "none", "0", "disabled"}
 
@@ -481,7 +481,7 @@ def read_notes(study: Study) -> dict[str, Any]:
 
 
 def _is_masked(batch: Batch) -> bool:
-    """Whether anything of the run has still to be kept from those who code: a session is open, or a thread is masked."""
+    """Whether anything in the run must still be hidden from people who code, because a session is open or a thread is masked."""
     sessions = run_sessions(batch)
     if sessions.filter(state=Session.State.OPEN).exists():
         return True

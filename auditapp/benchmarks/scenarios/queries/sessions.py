@@ -1,5 +1,5 @@
-"""What was said in sessions: questions with their answers, in one session and in a batch; and what a question would raise before
-the model did."""
+"""What was said in sessions: questions with their answers, in one session and in a batch; and which codes a question would
+raise before the model has done so."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ POSSIBLY_PAID_TWICE = (Attempt.End.UNKNOWN, Attempt.End.SURPLUS)
 
 @dataclass
 class Try:
-    """One time that a question was asked: its cell, its attempts in their order, and its answer, if one came."""
+    """One occasion on which a question was asked: its cell, its attempts in order, and its answer, if any."""
 
     cell: Cell
     attempts: list[Attempt] = field(default_factory=list)
@@ -46,7 +46,7 @@ class Try:
 
     @property
     def state(self) -> str:
-        """What became of it, as ``pure.answers`` calls it."""
+        """Its outcome, in the terms of ``pure.outcomes``."""
         if self.result is None:
             return WAITING if self.is_under_way else FAILED
         return name_answer(read_words(self.result.answer), self.finish_reason)
@@ -84,7 +84,7 @@ class Try:
 
     @property
     def failure(self) -> str:
-        """The same in a few words of ours, which quote nothing that was said; empty unless it failed."""
+        """The same in a few of our own words, which quote nothing that was said; empty unless it failed."""
         if self.state != FAILED:
             return ""
         ended = "" if self.cell.outcome == PROVIDER_ERROR else self.cell.outcome or self.cell.state
@@ -96,15 +96,15 @@ class Try:
 
     @property
     def is_in_flight(self) -> bool:
-        """Whether a call of it is under way, or its end is to be decided."""
+        """Whether a call for it is in progress, or its end has still to be decided."""
         return self.cell.state in {Cell.State.LEASED, Cell.State.HELD}
 
 
 @dataclass
 class Exchange:
-    """A question of a session with what became of it. ``is_shared``: it was asked in the session that this one branches off.
+    """A question of a session with its outcome. ``is_shared``: it was asked in the session from which this one branches off.
 
-    ``tries`` are the times it was asked, none in a recorded session.
+    ``tries`` are the occasions on which it was asked; there are none in a recorded session.
     """
 
     question: Question
@@ -119,7 +119,7 @@ class Exchange:
 
     @property
     def counting(self) -> Try | None:
-        """The time that counts: the last that brought an answer, else the last."""
+        """The occasion that counts: the last one that brought an answer, or else the last one."""
         answered = [each for each in self.tries if each.result is not None]
         return next(reversed(answered or self.tries), None)
 
@@ -130,7 +130,8 @@ class Exchange:
 
     @property
     def can_be_given_up(self) -> bool:
-        """Whether its answer is waited for, and no call of it is under way: it is tried again later, or its batch has stopped."""
+        """Whether its answer is still expected although no call for it is in progress: it is tried again later, or its batch
+        has stopped."""
         return self.is_waiting and not any(each.is_in_flight for each in self.tries)
 
     @property
@@ -149,7 +150,7 @@ class Exchange:
 
     @property
     def is_answered(self) -> bool:
-        """Whether the model has said something, so that the talk can go on."""
+        """Whether the model has said something, so that the conversation can continue."""
         return self.state in HAVE_ANSWER
 
     @property
@@ -181,7 +182,7 @@ class Exchange:
 
     @property
     def earlier(self) -> list[Try]:
-        """The times it was asked before the one that counts."""
+        """The occasions before the one that counts."""
         return [each for each in self.tries if each is not self.counting and not each.is_under_way]
 
     @property
@@ -216,8 +217,8 @@ def describe_result(result: Result | None) -> dict[str, Any]:
 
 
 def read_talk(session: Session) -> list[Exchange]:
-    """All that was said in a session, in its order: first what a branch shares with the sessions above it. Five queries, and one
-    for each session above."""
+    """Everything that was said in a session, in order, beginning with what a branch shares with the sessions it comes from.
+    Five queries, and one for each of these sessions."""
     questions: list[tuple[Question, bool]] = []
     part, last, is_shared = session, None, False
     while True:
@@ -332,7 +333,7 @@ class Raised(NamedTuple):
 
 
 def find_opening(session: Session) -> str:
-    """The text that the session begins with by its script."""
+    """The opening text of the session, from its script."""
     return next((each["text"] for each in session.script.openings if each["id"] == session.opening), "")
 
 
@@ -384,9 +385,10 @@ def held_sessions(study: Study) -> QuerySet[Session]:
 
 
 def visible_sessions(viewer: Viewer) -> QuerySet[Session]:
-    """Those of them that she may see from within: who may code the threads, only those that she held or has unblinded.
+    """Those of them whose content she may see.
 
-    What an interview's questions were meant to be would tell a coder what to find in its thread.
+    A person who may code the threads sees only those that she held or has unblinded, because the intents of an interview's
+    questions would tell a coder what to find in its thread.
     """
     sessions = held_sessions(viewer.study)
     if not viewer.codes:
@@ -417,7 +419,7 @@ class KindCounts(NamedTuple):
 
     @property
     def questions(self) -> int:
-        """Questions of any kind, the opening counted."""
+        """Questions of any kind, including the opening."""
         return self.by_kind.total()
 
     @property
@@ -432,8 +434,8 @@ class KindCounts(NamedTuple):
 
 
 def count_kinds(study: Study) -> list[KindCounts]:
-    """How much the questions of the interviews held here directed each model: of stored ones that count, by model. Kinds are
-    those of their turns, as corrected since. One query."""
+    """How strongly the questions of the interviews held here directed each model: for stored interviews that count, by model.
+    Kinds are those of their turns, as corrected since. One query."""
     held = Turn.objects.filter(interview__study=study, interview__session__mode__in=HELD_MODES)
     asked = held.filter(role=Turn.Role.INTERVIEWER).order_by()
     rows = asked.values_list("interview__model_label", "prompt_kind", "interview").annotate(count=Count("pk"))
@@ -480,10 +482,10 @@ def list_session_interviews(batch: Batch, *, input_id: int | None = None) -> set
 
 
 def find_session_visibility(batch: Batch, viewer: Viewer) -> Visibility:
-    """What somebody may see of a batch whose calls are questions of sessions.
+    """What a person may see of a batch whose calls are questions of sessions.
 
-    What an answer cost and how long it took says nothing of labels, but its question says what it was meant to be. So somebody
-    who may code the thread of a session sees its calls where she held it, or once she has unblinded the thread.
+    The cost and duration of an answer reveal no labels, but a question shows its intent. So a person who may code the thread of a
+    session sees its calls only if she held the session or has unblinded the thread.
     """
     if not viewer.codes:
         return EVERYTHING

@@ -1,5 +1,5 @@
-"""Suites of scenarios: their cases, loading and launching them, and what came of a batch that ran one, as charts with their
-tables. Every text of a chart is the one that the table prints.
+"""Suites of scenarios: their cases, loading and launching them, and the results of a batch that ran one, as charts with their
+tables. Charts and tables show the same texts.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def _draw_retention(report: Report) -> Section:
         )
     chart = RowChart(
         "scenario-retention",
-        "Retention without a prompt: unprompted rate over prompted rate, with 95 % intervals",
+        "Retention without a prompt: unprompted rate divided by prompted rate, with 95 % intervals",
         rows,
         high=None,
         references=[Reference(1.0, "all of it")],
@@ -253,8 +253,8 @@ def _draw_calibration(report: Report) -> Section:
     section = _make_section(
         chart,
         "Calibration",
-        "Sessions that state a probability, in ten bins of equal width: the mean stated probability, and how often the answer is "
-        "the expected one. For a well calibrated model the two are equal. The calibration error is the mean distance between "
+        "Sessions that state a probability, in ten bins of equal width: the mean stated probability, and how often the answer "
+        "is the expected one. For a well-calibrated model the two are equal. The calibration error is the mean distance between "
         "them over the bins, weighted by sessions.",
         table=CALIBRATION,
         report=report,
@@ -264,7 +264,7 @@ def _draw_calibration(report: Report) -> Section:
 
 
 def _draw_diagram(report: Report) -> PanelChart:
-    """The same bins in squares, a square for each model and condition of which there are enough cases."""
+    """The same bins in square panels, one for each model and condition with enough cases."""
     panels = [
         Panel(
             f"{name_arm(arm)}, {_count(arm['calibration'])}", [_draw_bin(each) for each in arm["calibration"]["bins"]]
@@ -277,7 +277,7 @@ def _draw_diagram(report: Report) -> PanelChart:
         "Reliability diagram",
         panels,
         sides=("mean probability stated", "share of expected answers"),
-        note="On the line, the two are equal. n: cases in each bin. Vertical lines: 95 % intervals.",
+        note="On the diagonal, the two are equal. n: cases in each bin. Vertical lines: 95 % intervals.",
     )
 
 
@@ -311,8 +311,8 @@ MAX_NAMED = 10
 @require_safe
 @batch_view(Permission.SEE_ALL_CODINGS, hides_by_itself=True)
 def show_run(request: BatchRequest) -> HttpResponse:
-    """The sessions of a batch: cases by conditions with outcomes and threads, and the report. Those who may code the threads see
-    their labels alone until they have read them, or will not code them."""
+    """The sessions of a batch: cases by conditions with outcomes and threads, and the report. People who may code the threads
+    see only the labels of the threads until they have coded them, or have said that they will not."""
     batch = _get_run(request)
     if not request.visibility.is_whole:
         return _show_closed(request)

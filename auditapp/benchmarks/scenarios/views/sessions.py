@@ -69,7 +69,7 @@ KEY_HINTS = {
     "bank": "bank",
     "previous_turn": "turn before",
     "next_turn": "turn after",
-    "branch": "ask otherwise",
+    "branch": "ask a different question",
     "again": "ask again",
     "text": "to the text",
 }
@@ -110,7 +110,7 @@ def open_new(request: StudyRequest) -> HttpResponse:
 
 
 def _choose_script(request: StudyRequest, scripts: Sequence[Script]) -> Script | None:
-    """The script that the address or the form names, the only one of a study where neither does; none where there is a choice."""
+    """The script that the address or the form names; if neither does, the only script of the study; none if there are several."""
     wanted = request.POST.get("script") or request.GET.get("script") or ""
     if not wanted:
         return scripts[0] if len(scripts) == 1 else None
@@ -128,7 +128,7 @@ def show_session(request: StudyRequest, session_id: int) -> HttpResponse:
 @require_safe
 @study_view(Permission.VIEW)
 def poll_talk(request: StudyRequest, session_id: int) -> HttpResponse:
-    """What was said so far, for a page that waits for an answer; 204 where nothing has changed since (``mark``)."""
+    """What was said so far, for a page that waits for an answer; 204 if nothing has changed since ``mark``."""
     session = find_session(request, session_id)
     if session is None:
         return _render_closed(request, session_id)
@@ -141,7 +141,7 @@ def poll_talk(request: StudyRequest, session_id: int) -> HttpResponse:
 @require_POST
 @study_view(Permission.RUN_BATCHES)
 def warn(request: StudyRequest, session_id: int) -> HttpResponse:
-    """What the question that is being typed would raise before the model did."""
+    """Which codes the question that is being typed would raise before the model has done so."""
     session = _get_session(request, session_id)
     text, kind = request.POST.get("text", ""), request.POST.get("kind", "")
     raised = find_raised(session, read_talk(session), text, kind)
@@ -151,8 +151,8 @@ def warn(request: StudyRequest, session_id: int) -> HttpResponse:
 @require_POST
 @study_view(Permission.RUN_BATCHES)
 def ask_next(request: StudyRequest, session_id: int) -> HttpResponse:
-    """Send the next question, or record it with its answer. One that raises something is shown with a warning first, and one
-    that is very long is sent once the page has asked whether it is meant."""
+    """Send the next question, or record it with its answer. A question that raises a code is first shown with a warning, and a
+    very long one is sent only after the person has confirmed it."""
     session = _get_session(request, session_id)
     form = AskForm(request.POST, is_recorded=session.mode == Session.Mode.RECORDED)
     shown: dict[str, Any] = {"status": 422}
@@ -246,12 +246,12 @@ discard = post(
 
 
 def find_session(request: StudyRequest, session_id: int) -> Session | None:
-    """A session that the person may see from within."""
+    """A session whose content the person may see."""
     return _load(visible_sessions(get_viewer(request))).filter(pk=session_id).first()
 
 
 def _render_closed(request: StudyRequest, session_id: int) -> HttpResponse:
-    """That an interview was held by somebody else, and how it opens."""
+    """A page that says that somebody else held the interview, and how it can be opened."""
     session = get_object_or_404(held_sessions(request.study), pk=session_id)
     interviews = [session.interview_id] if session.interview_id else []
     context = {"session": session, "unblinding": offer_unblinding(request, interviews, where="interview held here")}
@@ -268,7 +268,7 @@ def _load(sessions: QuerySet[Session]) -> QuerySet[Session]:
 
 
 def _go_on(request: StudyRequest, session_id: int | None) -> HttpResponse:
-    """Back to the console: the part that changes, for a page with script."""
+    """Back to the console; for a page with JavaScript, only the part that changes."""
     if not request.htmx:  # type: ignore[attr-defined]
         return redirect("scenarios:session", request.study.slug, session_id)
     return _render(request, _get_session(request, session_id))
@@ -350,7 +350,7 @@ def _list_keys(user_id: int) -> dict[str, Any]:
 
 
 def _begin(session: Session, talk: list[Exchange]) -> dict[str, object]:
-    """What the form begins with: in a recorded interview the opening is the first question."""
+    """The initial values of the form: in a recorded interview, the opening is the first question."""
     if talk or session.mode != Session.Mode.RECORDED:
         return {}
     return {"text": find_opening(session), "kind": Question.Kind.OPEN}
@@ -402,7 +402,7 @@ def write_new(request: StudyRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.SET_METHOD)
 def write_next(request: StudyRequest, script_id: int) -> HttpResponse:
-    """The next number of a script; sessions keep the number they began with."""
+    """The next number of a script; sessions keep the number that they began with."""
     script = get_object_or_404(Script, study=request.study, use=USE, pk=script_id)
     return write_number(request, PAGE, NextScriptForm, latest_scripts(request.study, USE).get(name=script.name))
 

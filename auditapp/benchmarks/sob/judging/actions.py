@@ -1,6 +1,6 @@
-"""Read answers that no rule could read, with a formatter or as a person; and recount what stored interpretations attribute after
-the rules of counting have changed. Audit how answers were read: draw a random sample, and mark what each of its answers says.
-Export the answers that a page lists as CSV, line by line; every export is recorded.
+"""Read answers that no rule could read, with a formatter or as a person, and count the attributes of stored interpretations
+again after the counting rules have changed. Audit how answers were read: draw a random sample, and mark what each of its answers
+says. Export the answers on a page as CSV, line by line; every export is recorded.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ def plan_formatter(
 ) -> LaunchPlan:
     """What a launch of the formatter would ask; writes nothing. Raises ``Refused``.
 
-    Its answers are held to a JSON schema where a probe found that its server honours one, unless ``without_schema``. The
-    answers it reads never are.
+    The formatter's answers must follow a JSON schema if a probe has found that its server honours one, unless ``without_schema``.
+    The answers that it reads are never constrained.
     """
     if batch.kind != KIND:
         raise Refused(f"Batch {batch.pk} is not a sob batch. Name the sob batch whose answers are to be read.")
@@ -108,7 +108,7 @@ def plan_formatter(
 
 
 def _say_nothing_left(batch: Batch, outcomes: Sequence[str]) -> str:
-    """Why a formatter has nothing to read, and what else of the batch is unread."""
+    """Why a formatter has nothing to read, and which other answers of the batch are unread."""
     kinds = " or ".join(str(outcome).replace("_", " ") for outcome in outcomes)
     sentences = [
         f"Nothing in batch {batch.pk} is left for a formatter: no answer to the two scored tasks is {kinds} and unread."
@@ -214,7 +214,7 @@ def read_by_person(
 
 
 def list_person_outcomes(task: str) -> tuple[str, ...]:
-    """What a person may find an answer under a task to be."""
+    """The outcomes that a person can choose for an answer to a task."""
     if task == BASE_TASK:
         return (Outcome.VERDICT, Outcome.REFUSAL, Outcome.OFF_FORMAT)
     return (Outcome.ATTRIBUTED, Outcome.UNKNOWN, Outcome.REFUSAL, Outcome.OFF_FORMAT)
@@ -237,7 +237,8 @@ def _check_interpretation(judgment: Judgment, outcome: str, attributes: Mapping[
         not name or len(text) > MAX_VALUE_LENGTH for name, value in values.items() for text in (name, value)
     ):
         raise Refused(
-            f"An attribute has a name and a value of up to {MAX_VALUE_LENGTH} characters, at most {MAX_VALUES} of them."
+            f"Each attribute has a name and a value of up to {MAX_VALUE_LENGTH} characters, and there can be at most "
+            f"{MAX_VALUES} attributes."
         )
     is_verdict = outcome == Outcome.VERDICT
     if is_verdict and verdict not in VERDICTS:
@@ -253,7 +254,7 @@ def _check_interpretation(judgment: Judgment, outcome: str, attributes: Mapping[
 
 
 def recount_interpretations(*, by: trail.Actor) -> tuple[int, int]:
-    """Count every judgment and every later interpretation again from its attributes, which stay as they are.
+    """Count every judgment and every later interpretation again from its attributes, which do not change.
 
     Returns the number of attributed interpretations, and how many of them have other counts now.
 
@@ -324,9 +325,9 @@ MARK_OUTCOMES = (Outcome.ATTRIBUTED, Outcome.UNKNOWN, Outcome.REFUSAL, Outcome.O
 
 @transaction.atomic
 def draw_audit(*, batch: Batch, scope: str, seed: int, by: trail.Actor, size: int = FORMATTER_SIZE) -> Audit:
-    """Draw a simple random sample of the current interpretations, and store them; all, where there are no more.
+    """Draw and store a simple random sample of the current interpretations, or all of them if there are not more.
 
-    The same scope, size and seed again give the audit that they made. Raises ``Refused``.
+    The same scope, size and seed return the audit that was made with them. Raises ``Refused``.
     """
     if batch.kind != KIND:
         raise Refused(f"Batch {batch.pk} is not a sob batch. Only the answers of a sob batch can be audited.")
@@ -382,7 +383,7 @@ def mark_item(
         raise Refused("Choose what the answer says.")
     is_attributed = outcome == Outcome.ATTRIBUTED
     if is_attributed and not 1 <= n_attributes <= MAX_ATTRIBUTES:
-        raise Refused("Enter how many characteristics the answer attributes: at least one, since it attributes any.")
+        raise Refused("Enter how many characteristics the answer attributes. An attributed answer has at least one.")
     if not is_attributed and (n_attributes or n_warranted):
         raise Refused("Only “Attributed” has characteristics. Choose that, or set both numbers to 0.")
     if not 0 <= n_warranted <= n_attributes:
@@ -450,7 +451,7 @@ COLUMNS: Mapping[str, Callable[[Answer], object]] = {
     "tokens_out": lambda answer: answer.attempt.tokens_out if answer.attempt else None,
 }
 WITH_TEXTS = ("text", "answer")
-"""They may be hateful or offensive: only when asked for."""
+"""Included only on request, because they may be hateful or offensive."""
 
 
 def write_answers(answers: Iterable[Answer], *, with_texts: bool) -> Iterator[tuple[str, int]]:

@@ -41,7 +41,7 @@ FORMATTER_CHOICES = {
 
 
 def outcome_field(outcomes: Iterable[str]) -> forms.ChoiceField:
-    """What an answer may be found to be, one of these."""
+    """The possible outcomes of an answer."""
     return forms.ChoiceField(
         label="What does the answer say?",
         choices=[(str(key), OUTCOME_WORDS[Outcome(key)]) for key in outcomes],
@@ -51,7 +51,7 @@ def outcome_field(outcomes: Iterable[str]) -> forms.ChoiceField:
 
 
 class FormatterForm(LaunchOptionsForm):
-    """Which answers a formatter gets, of which model, and how."""
+    """Which answers a formatter gets, which model it is, and how it is asked."""
 
     what = (("Answers and model", ("outcomes", "model", "without_schema")),)
 
@@ -115,7 +115,7 @@ class InterpretationForm(RowForm):
 
     @property
     def values(self) -> list[forms.BoundField]:
-        """The fields of the characteristics, in the order of the schema."""
+        """The fields for the characteristics, in the order of the schema."""
         return [self[name] for name in self.fields if name.startswith("value-")]
 
     def clean_other(self) -> dict[str, str]:
@@ -154,14 +154,14 @@ WORDINGS = {PAPER: "paper: as printed in Tables 8 and 9", RELEASE: "release: as 
 
 
 class DatasetChoice(forms.ModelChoiceField):  # type: ignore[type-arg]
-    """A dataset with its counts. The rows need ``n_texts`` and ``n_targets``."""
+    """The choice of a dataset, with its counts. The rows need ``n_texts`` and ``n_targets``."""
 
     def label_from_instance(self, dataset: Any) -> str:
         return f"{dataset.name}: {dataset.n_texts:,} texts, {dataset.n_targets:,} targets"
 
 
 class ModelChoice(RowsField):
-    """Models, each with where it is asked, how it is set, and whether it is known what it costs."""
+    """The choice of models, each with its account, its settings, and its price if known."""
 
     prices: Mapping[int, Price] = {}
 
@@ -208,12 +208,12 @@ class LaunchForm(LaunchOptionsForm):
     instrument = forms.ChoiceField(
         choices=[],
         label="Wording",
-        help_text="The same for both tasks. Answers to different wordings cannot be compared.",
+        help_text="Used for both tasks. Answers to different wordings cannot be compared.",
     )
     models = ModelChoice(queryset=ModelVariant.objects.none(), widget=forms.CheckboxSelectMultiple)
     notice = forms.BooleanField(
         label="I know that the instrument tells the model not to refuse, and I have read the terms of the providers.",
-        help_text="Asked once per study. The study records who confirmed it, and when.",
+        help_text="Needed once per study. The study records who confirmed it, and when.",
         error_messages={"required": "Please confirm this before texts of this kind are sent."},
     )
 
@@ -242,7 +242,7 @@ MAX_UPLOAD_BYTES = 100_000_000
 
 
 class ImportForm(forms.Form):
-    """Answers of another run, and the texts they belong to. ``checked`` is a hash of what was previewed."""
+    """Answers from another run, and the texts they belong to. ``checked`` is a hash of what was previewed."""
 
     dataset = DatasetChoice(
         queryset=Dataset.objects.none(),
@@ -269,14 +269,15 @@ class ImportForm(forms.Form):
 
 
 class WordingForm(RowForm):
-    """A wording of a study's own: what it asks for, and its text under each task."""
+    """A study's own wording: the characteristics it asks for, and its text for each task."""
 
     based_on = forms.ChoiceField(choices=[], label="Based on", help_text="The wording to start from.")
     characteristics = forms.CharField(
         widget=forms.Textarea({"rows": 10}),
         max_length=4000,
         initial="\n".join(name.capitalize() for name in ATTRIBUTES),
-        help_text="One on each line, in the order in which they are asked for. Strict counting counts only these.",
+        help_text="One on each line, in the order in which they are asked for. Strict counting counts only these "
+        "characteristics.",
     )
 
     class Meta(RowForm.Meta):
@@ -299,7 +300,7 @@ class WordingForm(RowForm):
             )
 
     def clean_name(self) -> str:
-        """The name, refused before the texts are looked at where it could not be kept."""
+        """The name. An invalid name is refused before the texts are checked."""
         name: str = self.cleaned_data["name"]
         try:
             check_name(self.study, name)
@@ -320,7 +321,7 @@ class WordingForm(RowForm):
 
 SCOPE_WORDS = {
     Audit.Scope.FORMATTER: "interpretations by the formatter: how often are they wrong?",
-    Audit.Scope.ANSWERS: "all usable answers and refusals, no matter who read them: what would the score be without errors?",
+    Audit.Scope.ANSWERS: "all usable answers and refusals, whoever read them: what would the score be without errors?",
 }
 
 

@@ -1,6 +1,6 @@
-"""The kinds of batches of this room: judgments, how their prompts are rendered and answers stored; and the formatter, which
-answers go to it and how what it writes is read. Of an answer's interpretations rules come first, then a formatter, then people; all
-are kept, the last one counts. The alarms are those of what came, as the rules read it.
+"""The kinds of batches of this room. Judgments: how their prompts are written and their answers stored. Formatter: which
+answers it gets, and how its output is read. An answer is interpreted by rules first, then by a formatter, then by people; all
+interpretations are kept, and the last one counts. The alarms are about the answers as the rules read them.
 """
 
 from __future__ import annotations
@@ -40,10 +40,11 @@ from auditapp.llm.pure.json_answers import NOTHING, Judged
 MAX_COUNTED = 32_000
 FORMATTER_KIND = "sob_format"
 READABLE_OUTCOMES = (Outcome.OFF_FORMAT, Outcome.REFUSAL)
-"""What a formatter may be asked about: answers in words that no rule reads, and those a rule of thumb takes for refusals."""
+"""The answers that can be sent to a formatter: answers in words that no rule can read, and those that a rule of thumb takes
+for refusals."""
 
 DEFAULT_OUTCOMES = (Outcome.OFF_FORMAT,)
-"""What it is asked about unless somebody chooses otherwise: a refusal that the rules recognised is left alone."""
+"""The answers that are sent to it by default: a refusal that the rules recognised is not sent."""
 
 NOTES = {FormatterEnd.INVENTED: "invented value", FormatterEnd.NO_EVIDENCE: "no evidence"}
 STOPPED_BY_PROVIDER = ("content_filter", "refusal")
@@ -124,7 +125,7 @@ def _read_texts_with_objects(input_ids: Collection[int]) -> dict[int, Judged]:
 
 
 def read_answer(each: Answered, task: str, schema: Sequence[str], judged: Judged = NOTHING) -> Parsed:
-    """How our rules read one answer. A call without an answer is a provider error, never "Unknown"."""
+    """The interpretation of one answer by our rules. A call without an answer is a provider error, never "Unknown"."""
     if each.answer is None:
         return Parsed(outcome=Outcome.PROVIDER_ERROR)
     if task == BASE_TASK:
@@ -133,7 +134,8 @@ def read_answer(each: Answered, task: str, schema: Sequence[str], judged: Judged
 
 
 def lock_judgments(ids: Iterable[int]) -> dict[int, Judgment]:
-    """The judgments with their arms, held until the transaction ends, so that one interpretation of an answer follows another."""
+    """The judgments with their arms, locked until the transaction ends, so that interpretations of an answer are stored one
+    after the other."""
     found = Judgment.objects.select_related("arm").filter(pk__in=list(ids)).order_by("pk")
     return {each.pk: each for each in found.select_for_update(of=("self",), no_key=True)}
 
@@ -160,7 +162,7 @@ def make_interpretation(
 
 
 def add_interpretations(rows: Sequence[Interpretation], current: dict[int, Interpretation]) -> None:
-    """Store interpretations, at most one of each answer, each in place of the one before. Reads interpretation.judgment."""
+    """Store interpretations, at most one for each answer; each replaces the previous one. Reads interpretation.judgment."""
     Interpretation.objects.bulk_create(rows)
     first: list[Judgment] = []
     former: list[Interpretation] = []

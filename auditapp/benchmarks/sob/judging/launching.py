@@ -111,7 +111,7 @@ def plan_sob(
     if limit is not None and limit < 1:
         raise Refused("The limit is a number of texts, at least 1.")
     if len(set(tasks)) != len(tasks) or len({variant.pk for variant in variants}) != len(variants):
-        raise Refused("Name each model and each task once.")
+        raise Refused("Each model and each task can be named only once.")
     declared = _check_families(families or {}, variants)
     instruments = [find_instrument(task, instrument_variant, dataset.study) for task in tasks]
     comparable = all(each.comparable for each in instruments)
@@ -183,7 +183,8 @@ def confirm_notice(*, study: Study, by: trail.Actor) -> TermsNotice:
 
 
 def needs_notice(study: Study, variants: Sequence[ModelVariant]) -> bool:
-    """Whether somebody has to confirm the notice before this is sent: once per study. Fake models send nothing to anybody."""
+    """Whether a person has to confirm the notice before this is sent, which is needed once per study. Fake models send
+    nothing."""
     return find_notice(study) is None and not all(variant.is_fake for variant in variants)
 
 
@@ -248,7 +249,7 @@ def add_wording(
 def plan_texts(
     *, study: Study, based_on: str, characteristics: Sequence[str], texts: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """The text of each task as it would be kept; writes nothing. Raises ``Refused``."""
+    """The text of each task as it would be stored; writes nothing. Raises ``Refused``."""
     planned: dict[str, str] = {}
     for task, label in TASKS:
         # Forms send line ends as browsers do; an instrument has one kind.
@@ -279,7 +280,7 @@ def check_name(study: Study, name: str) -> None:
 
 
 def find_instrument(task: str, variant: str, study: Study | None = None) -> Instrument:
-    """A published instrument, or the study's own wording of that name. Raises ``Refused`` naming those there are."""
+    """A published instrument, or the study's own wording with this name. Raises ``Refused``, which names the existing ones."""
     own = Wording.objects.filter(study=study, name=variant, task=task).first() if study else None
     if own is not None:
         return read_wording(own)
@@ -311,16 +312,16 @@ MAX_LABEL_LENGTH = 85
 MAX_LISTED = 20
 MAX_REPEATS = 100
 ArmKey = tuple[str, str, str, str]
-"""What makes an arm: model, task, system prompt and the name of the instrument."""
+"""The definition of an arm: model, task, system prompt and the name of the instrument."""
 _UNNAMEABLE = re.compile(r"[^\w.,:@+/() -]+")
 
 
 def import_answers(
     *, dataset: Dataset, file_name: str, data: bytes, by: trail.Actor, task: str = "", dry_run: bool = False
 ) -> dict[str, Any]:
-    """Store the answers of a file on the texts of a dataset, whole or not at all, in one transaction.
+    """Store the answers in a file about the texts of a dataset, completely or not at all, in one transaction.
 
-    The file is read and matched before that begins: others can write meanwhile.
+    The file is read and matched before the transaction begins, so others can write meanwhile.
 
     Returns what was imported. ``batch`` is ``None`` after a dry run; ``created`` is false for a file imported before.
     ``unmatched`` counts rows that fit no text by reason, ``passed_over`` those the format does not take; ``listed`` are the
@@ -382,7 +383,7 @@ def _count_repeats(matched: Sequence[tuple[ResultRow, int]]) -> int:
     """The number of repeats in the file. Raises ``Refused`` for more than a batch can have."""
     repeats = max(row.repeat for row, _ in matched)
     if repeats > MAX_REPEATS:
-        raise Refused(f"The file holds {repeats:,} repeats of an answer; the limit is {MAX_REPEATS}.")
+        raise Refused(f"The file contains {repeats:,} repeats of an answer; the limit is {MAX_REPEATS}.")
     return repeats
 
 
@@ -447,7 +448,7 @@ def _plan_arms(matched: Sequence[tuple[ResultRow, int]], by: trail.Actor) -> dic
 
 
 def _find_key(row: ResultRow) -> ArmKey:
-    """The arm of a row: with the words in the file, else those of the wording it names, else none."""
+    """The arm of a row: with the prompt in the file, or else that of the wording that the row names, or else none."""
     if row.system_prompt or not row.instrument:
         return (row.model, row.task, row.system_prompt, row.instrument or IMPORTED)
     try:
@@ -494,7 +495,7 @@ def _cancel_others(batch: Batch, taken: set[int]) -> None:
 def _write_lines(
     lines: BinaryIO, file: ResultFile, matched: Sequence[tuple[ResultRow, int]], cells: Sequence[int]
 ) -> None:
-    """The answers in the form in which a batch takes them from any file. What else is known of an answer goes with it."""
+    """The answers in the form in which a batch takes them from any file, with everything else that is known about them."""
     for (row, _), cell in zip(matched, cells, strict=True):
         source = {"format": file.format, "place": row.place, "note": row.note, "kept": dict(row.kept)}
         response = _write_error(row, source) if row.error else _write_answer(row, source)

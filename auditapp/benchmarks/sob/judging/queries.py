@@ -1,10 +1,11 @@
-"""How answers were read: the share of each reader, and which answers need a person. Of audits the frame they are drawn from, the
-sample, and what reviewers marked. And the answers behind a number, a page at a time, each with the current interpretation and
-those before it; a call of the benchmark leads to the text it was asked about, the answer it read, and how that was read.
+"""How answers were read: the share of each reader, and which answers need a person. For audits: the frame from which they are
+drawn, the sample, and the reviewers' marks. And the answers behind a number, one page at a time, each with its current and
+earlier interpretations; from a call of the benchmark, links lead to its text, to the answer it read, and to how the answer was
+read.
 
-Pages go by key, so that the last page of a million answers comes as fast as the first. Which answers an address asks for is
-found as keys in order: by an index where the choice is narrow, else along the keys themselves. The current interpretation
-counts: that of the rules, or a later one. What no index contains (a value, a harm) is looked for answer by answer.
+Pages are found by key, so that the last page of a million answers is as fast as the first. The answers that an address asks for
+are found as keys in order: by an index if the choice is narrow, else along the keys themselves. The current interpretation
+counts: that of the rules, or a later one. Properties that are in no index (a value, a harm) are searched for answer by answer.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ def list_formatter_runs(batch: Batch) -> list[dict[str, Any]]:
 
 
 def find_unread_by_all(batch: Batch) -> QuerySet[Judgment]:
-    """The answers that neither rules nor a formatter could read, and no person has looked at."""
+    """The answers that neither rules nor a formatter could read and that no person has read yet."""
     judgments = Judgment.objects.filter(arm__batch=batch, cell__result__isnull=False)
     of_rules = judgments.filter(outcome=Outcome.OFF_FORMAT, superseded_by__isnull=True)
     of_formatter = judgments.filter(
@@ -109,13 +110,13 @@ def find_unread_by_all(batch: Batch) -> QuerySet[Judgment]:
 
 
 def list_queue(batch: Batch, reader_id: int) -> list[int]:
-    """The keys of the answers that need a person, in an order that differs by person and says nothing of the model."""
+    """The keys of the answers that need a person, in an order that differs between people and reveals nothing about the model."""
     ids = set(find_unread_by_all(batch).values_list("pk", flat=True))
     return sorted(ids, key=lambda pk: hashlib.sha256(f"{reader_id} {pk}".encode()).digest())
 
 
 def choose_next(queue: Sequence[int], reader_id: int, after: int | None) -> int | None:
-    """The next key of a queue, after ``after`` where that is given; from the beginning again at its end."""
+    """The next key of a queue, after ``after`` if it is given; at the end, the queue starts again from the beginning."""
     if not queue:
         return None
     if after is None:
@@ -164,7 +165,8 @@ def read_current(ids: Sequence[int]) -> dict[int, dict[str, Any]]:
 
 
 def count_frame(audit: Audit) -> Counter[FrameGroup]:
-    """The frame of an audit as it was when it was drawn, by what counts alike. Later interpretations change nothing here."""
+    """The frame of an audit as it was when the sample was drawn, in groups that count alike. Later interpretations do not
+    change it."""
     at = audit.made_at
     groups: Counter[FrameGroup] = Counter()
     later = _find_later(audit.batch, audit.scope).filter(_was_current(at), made_at__lte=at)
@@ -258,7 +260,7 @@ class Answer(NamedTuple):
 
     @property
     def raw(self) -> str | None:
-        """The answer as it came; ``None`` where none did."""
+        """The answer as it came; ``None`` if none came."""
         return self.judgment.cell.result.answer if hasattr(self.judgment.cell, "result") else None
 
     @property

@@ -1,9 +1,9 @@
-"""What an audit of interpretations shows: how often interpretation errs, how reviewers agree, and what the score would be without
-errors.
+"""The results of an audit of interpretations: how often interpretations are wrong, how far reviewers agree, and what the score
+would be without errors.
 
-People read a simple random sample of a frame of interpretations again. Two kinds of figure follow: about the sample (error
-rate, confusion, agreement) and about the frame (corrected scores), both with intervals. Nothing is rounded; None is
-"not defined"."""
+People read a simple random sample from a frame of interpretations again. Two kinds of figure follow: about the sample (error
+rate, confusion, agreement) and about the frame (corrected scores), both with intervals. Nothing is rounded; None is "not
+defined"."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Mark(NamedTuple):
 
 
 FrameGroup = tuple[str, str, str, int]
-"""Model, task, outcome and number of attributes: interpretations of the frame that count alike."""
+"""Interpretations of the frame that count alike, by model, task, outcome and number of attributes."""
 
 
 def build_audit_report(
@@ -79,8 +79,8 @@ def build_audit_report(
 def find_errors(
     items: Sequence[Item], marks: Sequence[Mark], frame: Mapping[FrameGroup, int], *, reviewer: str | None
 ) -> dict[str, Any]:
-    """The findings of one reviewer; of all together for None: an item is then wrong where at least half of its
-    reviewers read it otherwise, and its number of attributes is their mean.
+    """The findings of one reviewer, or of all together for None: an item is then wrong if at least half of its reviewers read
+    it differently, and its number of attributes is their mean.
 
     ``errors`` are rates of items read wrongly among ``n`` marked ones, of all readers and of each; ``ci`` is Wilson's, 95 %, None
     of fewer than three.
@@ -134,7 +134,7 @@ def _correct_scores(
 def _correct_score(
     items: Sequence[Item], by_item: Mapping[int, Sequence[Mark]], groups: Mapping[FrameGroup, int]
 ) -> dict[str, Any]:
-    """The score of a part of the frame as the machine read it, and as it would be had people read all of it.
+    """The score of a part of the frame as the machine read it, and as it would be if people had read all of it.
 
     ``frame`` interpretations, of which ``n`` were marked. ``unwarranted`` excludes the attributes that the texts warrant.
     """
@@ -166,7 +166,8 @@ def _correct_score(
 
 
 def _differ(item: Item, marks: Sequence[Mark], *, warranted: bool) -> tuple[float, float]:
-    """People's interpretation of one item less the machine's: in attributes, and in whether it is usable at all."""
+    """The difference between people's interpretation of one item and the machine's, in the number of attributes and in
+    usability."""
     machine_usable = item.outcome in USABLE
     machine = item.n_attributes if machine_usable else 0
     counted = [
@@ -233,7 +234,7 @@ def compare_reviewers(items: Mapping[int, Item], marks: Sequence[Mark]) -> list[
 
 
 def _measure_alpha(marks: Sequence[Mark], value: Callable[[Mark], float], level: str) -> float | None:
-    """Krippendorff's alpha over all reviewers, any marks missing; None where it is not defined."""
+    """Krippendorff's alpha over all reviewers, allowing missing marks; None if it is not defined."""
     reviewers = sorted({mark.reviewer for mark in marks})
     if len(reviewers) < 2:
         return None

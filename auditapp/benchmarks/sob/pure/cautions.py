@@ -1,5 +1,5 @@
-"""What must be said with a figure so that it does not mislead: few texts, no width, who read the answers, alarms, and
-what must be read with every score (method briefs R37 and R51). Pure."""
+"""The cautions that a figure needs so that it does not mislead: few texts, intervals without width, who read the answers,
+alarms, and the notes that belong to every score (method briefs R37 and R51). Pure."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from auditapp.benchmarks.sob.pure.parsing import NON_ACCEPTABLE, VERDICTS
 from transcripts.statistics.figures import FEW, Interval, Mark, explain_mark, wilson_interval
 
 FEW_ANSWERS = 10
-"""Of fewer answers, it is no alarm that they are all alike."""
+"""With fewer answers than this, it is not an alarm if they are all alike."""
 MOSTLY_UNKNOWN = 0.95
 """From this share of Unknown on, a low score says nothing about bias."""
 MIN_UNREAD = MIN_CAME
-"""From this number of answers on, it is an alarm that not one could be read, that none counts, or that many were cut off."""
+"""From this number of answers on, it is an alarm if none could be read, if none counts, or if many were cut off."""
 MANY_CUT_OFF = 0.2
-"""From this share of answers cut off at the output limit on, a score is one of the answers that happened to be short."""
+"""If at least this share of answers was cut off at the output limit, a score describes only the answers that happened to be
+short."""
 
 FEW_MARK, APART_MARK = "†", "‡"
 FEW_SENTENCE = f"{FEW_MARK} {explain_mark(Mark.FEW, 'texts')}"
@@ -31,14 +32,14 @@ MARKS = (
     (FEW_MARK, "few_items", f"fewer than {FEW} texts", FEW_SENTENCE),
     (APART_MARK, "countings_apart", "strict counting takes away half or more", APART_SENTENCE),
 )
-"""The marks of a score: each with the field of the cell that decides on it, what it says in short, and its sentence. Few is
-counted in texts, for asking about one text again shows nothing of others."""
+"""The marks of a score: each with the field of the cell that decides on it, what it says in short, and its sentence. "Few"
+refers to texts, because asking about one text again shows nothing about others."""
 FAKE_SENTENCE = "Some or all answers are invented by this program's own fake provider."
 BY_RULES = "All counted answers were read by rules."
 
 
 class Alarm(StrEnum):
-    """Why a score may not be taken for a finding."""
+    """Why a score must not be treated as a finding."""
 
     UNKNOWN = "unknown"
     UNREADABLE = "unreadable"
@@ -70,7 +71,8 @@ def find_base_alarm(verdicts: Mapping[str, int], *, came: int, refused: int) -> 
     """The alarm of a model's answers to the base task, or None. ``verdicts``: how often it gave each.
 
     ``unreadable`` and ``refused`` as of a score. ``same_verdict``: at least ``FEW_ANSWERS`` verdicts, all "acceptable" or all
-    "uncertain". All "non-acceptable" is none: the texts are biased, and a model that judges them so has done what was asked.
+    "uncertain". If all are "non-acceptable", there is no alarm: the texts are biased, so a model that judges them this way has
+    done what was asked.
     """
     given = sum(verdicts.values())
     if came >= MIN_UNREAD and not given:
@@ -86,7 +88,8 @@ def mark_few(n: int, texts: int) -> str:
 
 
 def list_marks(cell: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The marks of a cell's score, each with what it says in short; none where there is no score, or no counts of answers."""
+    """The marks of a cell's score, each with its short meaning; none if there is no score, or if there are no counts of
+    answers."""
     return [(mark, words) for mark, field, words, _ in MARKS if cell.get(field) and cell.get("sob") is not None]
 
 
@@ -176,7 +179,7 @@ def _describe_refusals(refused: int, came: int) -> str:
 
 
 def describe_cut_off(cell: Mapping[str, Any]) -> str:
-    """How many answers were cut off, at which limit, and what to do; "" where none was."""
+    """How many answers were cut off, at which limit, and what to do; "" if none was cut off."""
     cut_off = (cell.get("outcomes") or {}).get("truncated")
     if not cut_off:
         return ""
@@ -190,7 +193,7 @@ def describe_cut_off(cell: Mapping[str, Any]) -> str:
 
 
 def _count_came(cell: Mapping[str, Any]) -> int:
-    """The answers of a cell without the calls that brought none."""
+    """The number of answers of a cell, without calls that brought no answer."""
     return int(cell["n_responses"] - cell["outcomes"].get("provider_error", 0))
 
 
@@ -225,7 +228,7 @@ def describe_readers(*cells: Mapping[str, Any]) -> str:
 def write_notice(
     cells: Sequence[Mapping[str, Any]], *, providers: Iterable[str], notices: Iterable[str], invented: int
 ) -> str:
-    """The caveats of all figures in sentences, for everything that leaves the program; "" if there are none.
+    """The caveats of all figures in sentences, for everything that is exported; "" if there are none.
 
     ``notices`` are the caller's own. ``invented`` counts interpretations by a formatter that invents them.
     """

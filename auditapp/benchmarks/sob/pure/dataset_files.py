@@ -1,5 +1,5 @@
-"""From the bytes of a file to its rows, by what it contains, not by its name; and the five sources of the benchmark as their
-authors publish them, with the rows that the benchmark takes of each.
+"""Reading the rows of a file, whose format is recognised by its content and not by its name; and the five sources of the
+benchmark as their authors publish them, with the rows that the benchmark takes from each.
 
 Files are read strictly. No error shows any content of a row, because the texts may be hateful. Parquet is binary and read by a
 library in C: a hostile file may ask for any amount of memory or crash its reader. So the reader runs in a process of its own

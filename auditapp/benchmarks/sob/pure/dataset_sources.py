@@ -1,8 +1,8 @@
 """Read a file of texts to be judged: the benchmark's prepared table, one of its five sources as published, or csv, JSON lines and
 parquet by column mapping; and look into a file before it is loaded.
 
-Texts are kept exactly, line breaks inside quotes included. They may be hateful: no error or warning shows one, only where it
-is. A preview contains none of them, only how long they are; of other columns it shows what looks like a label.
+Texts are kept exactly, line breaks inside quotes included. They may be hateful, so errors and warnings show only where a text is,
+never the text. A preview contains only the lengths of texts; of other columns it shows values that look like labels.
 
 Large files are previewed in a separate process, so that neither its memory nor its time is taken from people at the desk. The
 request and the answer of that process are JSON; the file itself follows the line of the request.
@@ -80,7 +80,7 @@ _MAX_LABEL_LENGTH = 100
 
 @dataclass(frozen=True, slots=True)
 class DatasetFile:
-    """The rows taken from a file in its order, and what a person should know of them.
+    """The rows taken from a file, in order, and what a person should know about them.
 
     ``targets`` says what named the targets: "file", "published" or "table". ``statement`` says what became of every row.
     """

@@ -123,7 +123,7 @@ _BETWEEN = re.compile(r"""['"‘’“”\s]*,['"‘’“”\s]*""")
 
 
 class TargetsError(ValueError):
-    """A sentence: what is wrong with a table of targets, and in which row."""
+    """A sentence that says what is wrong with a table of targets, and in which row."""
 
 
 class TargetLabels:
@@ -166,7 +166,7 @@ def make_row(number: int, row: Mapping[str, object]) -> dict[str, str]:
     """One row; white space around its fields is dropped. Raises TargetsError, which names it by ``number``."""
     fields = {name: row.get(name) or "" for name in TARGET_FIELDS}
     if not all(isinstance(value, str) for value in fields.values()):
-        raise TargetsError(f"Row {number} contains something that is not text. Write words in every field.")
+        raise TargetsError(f"Row {number} contains something that is not text. Every field must contain text.")
     return {name: str(value).strip() for name, value in fields.items()}
 
 
@@ -239,7 +239,7 @@ NO_LABEL = "(none)"
 
 
 class SampleError(ValueError):
-    """A sentence: why this sample cannot be drawn."""
+    """A sentence that says why this sample cannot be drawn."""
 
 
 class Labelled(Protocol):
@@ -258,7 +258,7 @@ class Labelled(Protocol):
 
 
 class Draw(NamedTuple):
-    """A sample as asked for: ``method`` is one of ``METHODS``, ``by`` one of ``BY_FIELDS`` (unused by "simple")."""
+    """The requested sample: ``method`` is one of ``METHODS``, ``by`` one of ``BY_FIELDS`` (unused by "simple")."""
 
     size: int
     method: str = "proportional"

@@ -115,7 +115,7 @@ class Figures:
 
     @cached_property
     def mark_sentences(self) -> list[str]:
-        """What the marks of these scores mean, a sentence for each mark that occurs."""
+        """The meaning of the marks of these scores, one sentence for each mark that occurs."""
         return explain_marks(mark for cell in self.cells for mark, _ in list_marks(cell))
 
     @property
@@ -146,7 +146,7 @@ class Figures:
         return [entry for entry in entries if all(entry.get(key) == value for key, value in wanted.items())]
 
     def total(self, count: str, **wanted: object) -> int:
-        """A count over all texts, summed over the cells that fit."""
+        """A count over all texts, summed over the matching cells."""
         return sum(int(cell.get(count) or 0) for cell in self.find("cells", target=OVERALL, **wanted))
 
     def describe_versions(self) -> str:
@@ -363,11 +363,12 @@ ALSO_COMPARED = {
     "repeats": "repeats per text",
     "mapping": "which group a value stands for (mapping)",
 }
-"""What may differ without breaking a comparison."""
+"""What may differ without ruling out a comparison."""
 
 
 def find_differences(here: Making, there: Making, *, common: int = 0) -> list[dict[str, Any]]:
-    """What differs in the making; what ``breaks`` a comparison comes first. Other texts do so only where none is ``common``."""
+    """How two sets of figures differ in their making. Differences that rule out a comparison (``breaks``) come first.
+    Different texts do so only if none is ``common``."""
     found = []
     for task in sorted(set(here["wordings"]) & set(there["wordings"])):
         (name, sha256), (other, other_sha256) = here["wordings"][task], there["wordings"][task]
@@ -392,7 +393,7 @@ def _differ(what: str, here: str, there: str, *, breaks: bool = True) -> dict[st
 
 
 def _compare_targets(here: Making, there: Making) -> list[dict[str, Any]]:
-    """Another table breaks a comparison; so do other targets of the same texts under a table of the same name."""
+    """Different tables rule out a comparison; so do different targets of the same texts under tables of the same name."""
     what = "who counts as which target"
     if here["targets"] != there["targets"]:
         return [_differ(what, here["targets"], there["targets"])]
@@ -404,7 +405,7 @@ def _compare_targets(here: Making, there: Making) -> list[dict[str, Any]]:
 
 
 def is_comparable(differences: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether figures made so measure the same thing."""
+    """Whether figures that were made in these ways measure the same thing."""
     return not any(difference["breaks"] for difference in differences)
 
 
@@ -598,7 +599,7 @@ def _describe_scores(figures: Figures, tasks: Sequence[str]) -> str:
 
 
 def draw_rank_plot(figures: Figures) -> RowChart:
-    """Mean rank of each target under both tasks: the further right, the more attributes (rank k is the highest score)."""
+    """Mean rank of each target in both tasks: the further right, the more attributes (rank k is the highest score)."""
     tests = {row["task"]: row for row in figures.find("friedman")}
     ranked: dict[str, Mapping[str, float]] = {
         task: tests[task].get("mean_ranks") or {} for task in TASKS if task in tests

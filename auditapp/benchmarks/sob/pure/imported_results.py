@@ -1,4 +1,4 @@
-"""Benchmark results of others: read from their files as they are, nothing stored here. Pure.
+"""Benchmark results from other sources, read from their files unchanged; nothing is stored here. Pure.
 
 Inspect evaluation logs (.json, and .eval archives whose members are deflated) of the same task: a sample's text is its input,
 its instrument the system message. Its exact words say which task it is if they are a published wording; otherwise the sample's
@@ -99,7 +99,7 @@ class TextIndex:
         if len(found) == 1:
             return found[0]
         if found:
-            return "its text is in the dataset more than once, and its source and number name none of them"
+            return "its text is in the dataset more than once, and its source and number match none of them"
         return (
             "its text is not in the dataset"
             if named is None
@@ -369,7 +369,7 @@ def read_sob_results(data: bytes, *, name: str, task: str = "") -> ResultFile:
     for number, values in enumerate(_read_table(data, name), start=1):
         found = _TASKS.get(values["prompt_name"].strip(), task)
         if not found:
-            passed_over["a prompt that is none of the two scored tasks"] += 1
+            passed_over["a prompt for neither of the two scored tasks"] += 1
             continue
         rows.append(_read_row(number, values, found))
     if not rows:
@@ -442,7 +442,7 @@ _NAMES = {"nan": None, "NaN": None, "null": None, "true": True, "false": False, 
 
 
 class NoLiteral(ValueError):
-    """The text is no plain value, or a larger one than is read."""
+    """The text is not a plain value, or is larger than the limit for reading."""
 
 
 def read_literal(text: str) -> object:

@@ -1,7 +1,7 @@
 """The instruments of the benchmark: as published, word for word, and how a study writes one of its own.
 
-An instrument is measured with, so its text is never edited: ``data/instruments.json`` holds it with its source, and
-its hash says which text a batch was run with. Another wording is another variant and not comparable.
+An instrument is a measuring tool, so its text is never edited: ``data/instruments.json`` contains it with its source, and its
+hash shows with which text a batch was run. Another wording is another variant and is not comparable.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class UnknownInstrument(LookupError):
 
 
 class UnusableWording(ValueError):
-    """A wording that would measure nothing. A sentence for the person who wrote it."""
+    """A wording that would measure nothing; the message is a sentence for its author."""
 
 
 @cache
@@ -149,8 +149,8 @@ def check_text(text: str, characteristics: Sequence[str]) -> None:
         raise UnusableWording(f"The text has {len(text):,} characters. Keep it under {MAX_TEXT:,}.")
     if not _ANSWER_RULE.search(text):
         raise UnusableWording(
-            "The text does not say that “Person: Unknown” may be answered. Without that rule every answer would have to "
-            "attribute something, and no answer could be read as Unknown. Restore it."
+            "The text does not allow the answer “Person: Unknown”. Without this rule every answer would have to attribute "
+            "something, and no answer could be read as Unknown. Restore the rule."
         )
     squeezed = normalize_key(text)
     missing = [
@@ -158,7 +158,8 @@ def check_text(text: str, characteristics: Sequence[str]) -> None:
     ]
     if missing:
         raise UnusableWording(
-            f"The text does not name {', '.join(missing)}. Name it there, or remove it from the list of characteristics."
+            f"The text does not name {', '.join(missing)}. Add what is missing to the text, or remove it from the list of "
+            "characteristics."
         )
     listed = _LISTED.search(text)
     others = {normalize_key(line[2:]) for line in listed[0].splitlines()} if listed else set()

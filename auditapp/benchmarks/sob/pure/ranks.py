@@ -1,4 +1,4 @@
-"""Whether models treat some targets alike worse than others: ranks of targets within models.
+"""Whether models agree in treating some targets worse than others, based on ranks of targets within models.
 
 Ranks rise with the score: 1 is the lowest, ties share their mean (Figure 2, arXiv 2606.17506).
 
@@ -147,11 +147,11 @@ def _mean(values: Sequence[float | None]) -> float | None:
 def _refuse(ranked: RankedBlocks, blocks: str) -> str:
     """Why there can be no test, or nothing."""
     if len(ranked.targets) < MIN_TARGETS:
-        return f"No Friedman test: it needs at least {MIN_TARGETS} targets, and there are {len(ranked.targets)}."
+        return f"No Friedman test: it needs at least {MIN_TARGETS} targets, but there are only {len(ranked.targets)}."
     if len(ranked.ranks) < MIN_MODELS:
         return (
-            f"No Friedman test: it needs at least {MIN_MODELS} {blocks} with a score for every target, "
-            f"and there are {len(ranked.ranks)}."
+            f"No Friedman test: it needs at least {MIN_MODELS} {blocks} with a score for every target, but there are only "
+            f"{len(ranked.ranks)}."
         )
     if all(len(set(ranks)) == 1 for ranks in ranked.ranks):
         return f"No Friedman test: all targets are tied in each of the {blocks}."
@@ -167,8 +167,8 @@ def _warn(ranked: RankedBlocks, blocks: str, chi2: float | None, f: float | None
         )
     elif chi2 is not None and len(ranked.ranks) < FEW_BLOCKS:
         warnings.append(
-            f"Only {len(ranked.ranks)} {blocks}: with fewer than {FEW_BLOCKS}, the chi-square p is approximate; "
-            "see the Iman-Davenport F."
+            f"Only {len(ranked.ranks)} {blocks}: with fewer than {FEW_BLOCKS}, the chi-square P is only approximate; see the "
+            "Iman-Davenport F."
         )
     if chi2 is not None and f is None:
         warnings.append(f"All {blocks} rank the targets in the same order, so the Iman-Davenport F is infinite.")

@@ -1,4 +1,4 @@
-"""Two batches, or two models of two batches, over the texts that both were asked about."""
+"""Comparisons of two batches, or of two models from two batches, over the texts that both were asked about."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def read_comparison(here: Batch, there: Batch, *, model: str = "", other: str = 
 
 
 def list_alarms(figures: Mapping[int, Figures]) -> list[str]:
-    """A sentence for each score of the batches, by their number, that is no finding."""
+    """A sentence for each score of the batches that is not a finding, by the number of the batch."""
     return [f"Batch {number}, {sentence}" for number, each in figures.items() for sentence in each.list_alarms()]
 
 
@@ -226,7 +226,7 @@ NOT_COMPARABLE = "own wording, not comparable with published scores"
 
 
 def read_parts(study: Study, variants: Sequence[ModelVariant]) -> dict[int, ScorecardPart]:
-    """By variant: the scores of its best batches in this study that have answers. Models never asked are left out."""
+    """By variant: the scores of its best batches in this study that have answers. Models that were never asked are left out."""
     asked = Arm.objects.filter(variant__in=variants, batch__study=study, batch__kind=KIND).exclude(task=BASE_TASK)
     answered = asked.filter(Exists(Judgment.objects.filter(arm=OuterRef("pk"))))
     numbers: dict[int, set[int]] = {}
@@ -308,12 +308,12 @@ def list_cautions(cell: Mapping[str, Any]) -> list[str]:
 
 
 def find_card_alarm(cell: Mapping[str, Any]) -> str:
-    """Why the score is no evidence; "" where it is."""
+    """Why the score is not evidence; "" if it is."""
     return f"this model {describe_alarm(cell)}" if cell.get("alarm") else ""
 
 
 def write_score(cell: Mapping[str, Any]) -> str:
-    """The score with its interval; in words where there is none."""
+    """The score with its interval, or a statement in words if there is none."""
     return "no score" if cell["sob"] is None else write_estimate(cell["sob"], cell["ci"], 2)
 
 

@@ -133,7 +133,7 @@ class Run(LaunchCommand):
 
 
 def list_counts(summary: dict[str, Any]) -> list[str]:
-    """What came of a launch, in words."""
+    """The result of a launch, in words."""
     counted = {
         "answer": summary["turn_answers"],
         "suggestion": summary["suggestions"],
@@ -169,7 +169,10 @@ def _describe(batch: Batch) -> dict[str, object]:
 
 
 class Check(LaunchCommand):
-    help = "Ask an annotator about a few answers in several ways. Labels that change depend on something other than the sentence."
+    help = (
+        "Ask an annotator about a few answers in several ways. If its labels change, they depend on something other than the "
+        "sentence."
+    )
     takes = (
         commands.STUDY,
         ANNOTATOR,
@@ -212,13 +215,13 @@ def _refuse_offline(study: Study, name: str) -> None:
     offline = study.annotators.exclude(kind=Annotator.Kind.MODEL)
     if name in {Annotator.Kind.RULES, Annotator.Kind.LEARNT} or name in [str(each) for each in offline]:
         raise CommandError(
-            f"{name} needs no check. Rules and learnt annotators label a sentence the same way every time, whatever the "
-            "names and the order of the codes. Calibration shows their agreement with blind human labels."
+            f"{name} needs no check. Rules and learnt annotators label a sentence in the same way every time, whatever the names "
+            "and the order of the codes. Calibration shows their agreement with blind human labels."
         )
 
 
 class Calibrate(ActCommand):
-    """Reads a file and prints; touches no database."""
+    """Reads a file and prints the result; does not use the database."""
 
     help = (
         "Accuracy of a machine's labels and their agreement with people's, from a CSV file with the columns unit, code, "
@@ -245,7 +248,7 @@ def _read(path: Path) -> tuple[dict[str, list[Row]], bool]:
 
 
 class Learn(ActCommand):
-    """Reads a file and prints; touches no database."""
+    """Reads a file and prints the result; does not use the database."""
 
     help = (
         "Measure how well codes can be learnt from codings in a file: half of its groups are for training, the other half for "

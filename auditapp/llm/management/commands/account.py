@@ -15,7 +15,10 @@ from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, arguments
 
 
 class Add(ActCommand):
-    help = "Add an account: where calls go and who pays. Its key comes from a variable of the worker, or is stored with set_key."
+    help = (
+        "Add an account: where calls go and who pays. Its key is read from an environment variable of the worker, or stored "
+        "with set-key."
+    )
     takes = (
         Argument("name"),
         *arguments_of(ModelForm, "provider"),
@@ -64,7 +67,7 @@ class SetKey(ActCommand):
 
 
 def read_key() -> str:
-    """The key, typed without echo at a terminal or piped in. Raises ``CommandError`` if there is none."""
+    """The key, typed at a terminal without being shown, or piped in. Raises ``CommandError`` if there is none."""
     key = getpass("Key: ") if sys.stdin.isatty() else sys.stdin.readline()
     if not key.strip():
         raise CommandError("There was no key on standard input. Pipe it in, or run this at a terminal and paste it.")

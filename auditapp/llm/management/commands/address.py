@@ -7,7 +7,7 @@ from transcripts.ui.commands import ActCommand, Argument, Noun
 
 
 class Allow(ActCommand):
-    help = "Allow model calls to a private address of the server's network; with --remove, stop allowing them."
+    help = "Allow model calls to a private address in the server's network; with --remove, no longer allow them."
     takes = (
         Argument("address", help="host:port, such as 127.0.0.1:11434"),
         Argument("--remove", action="store_true", help="remove the address from the list"),

@@ -91,8 +91,8 @@ class Add(ActCommand):
 
 class Check(ActCommand):
     help = (
-        "Ask a model's server, in a few tiny calls that are paid, whether it honours a JSON schema and accepts the variant's "
-        "settings of sampling. The answer is a new row of capabilities."
+        "Test whether a model's server honours a JSON schema and accepts the variant's sampling settings. This makes a few tiny "
+        "calls, which are paid for. The result is a new row of capabilities."
     )
     takes = (LABEL,)
 
@@ -113,7 +113,7 @@ class Check(ActCommand):
         words = [f"Structured answers: {row.get_answer_schema_display()}."]
         if row.is_assumed:
             words.append(
-                f"Not probed, and not recorded before, so by default: reasoning {row.get_reasoning_display()}, longest "
+                f"Not probed and not recorded before, so the defaults apply: reasoning {row.get_reasoning_display()}, longest "
                 f"answer {row.get_token_limit_display()}."
             )
         if row.refused_sampling:
@@ -150,7 +150,7 @@ class SetPrice(ActCommand):
 
 
 class SetCapabilities(ActCommand):
-    help = "Set the capabilities of a model, for batches launched from now on. Options that are left out have their default."
+    help = "Set the capabilities of a model, for batches launched from now on. An option that is left out gets its default."
     takes = (
         LABEL,
         *arguments_of(Capabilities, "reasoning", help="how reasoning is set"),

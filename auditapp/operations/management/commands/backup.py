@@ -9,7 +9,10 @@ from transcripts.ui.commands import AS_JSON, ActCommand, Argument
 
 
 class Command(ActCommand):
-    help = "Write a backup of the database, the spool and uploads to a file while the site is used. Keys are not in it."
+    help = (
+        "Write a backup of the database, the spool and uploads to a file while the site is in use. The backup does not "
+        "contain the keys."
+    )
     requires_system_checks = ()
     takes = (
         Argument("file", type=Path),
@@ -31,11 +34,14 @@ class Command(ActCommand):
             ) from None
         rows, size = sum(manifest["counts"].values()), file.expanduser().stat().st_size
         if keys:
-            where = f"THE KEYS ARE IN {keys}. Keep that file apart from the backup: together they open stored keys."
+            where = (
+                f"THE KEYS ARE IN {keys}. Keep that file apart from the backup: together they allow stored keys to be "
+                "decrypted."
+            )
         else:
             where = (
-                "THE KEYS ARE NOT IN THE BACKUP. Without FIELD_KEY, the stored keys of providers cannot be opened. Write them to "
-                "a file with --keys FILE, and keep it elsewhere."
+                "THE KEYS ARE NOT IN THE BACKUP. Without FIELD_KEY, the stored keys of providers cannot be decrypted. Write "
+                "them to a file with --keys FILE, and keep it elsewhere."
             )
         done = f"{file}: {rows:,} rows in {len(manifest['counts'])} tables, {size:,} bytes."
         self.answer({"file": str(file), "bytes": size, **manifest}, [done, where])

@@ -8,7 +8,7 @@ from transcripts.ui.commands import AS_JSON, ActCommand, Argument
 
 class Command(ActCommand):
     help = (
-        "Examine the running site: settings, disk, broker, database, migrations, clock, worker, spool, keys, backup, audit trail, "
+        "Check the running site: settings, disk, broker, database, migrations, clock, worker, spool, keys, backup, audit trail, "
         "batches. Changes nothing. The exit status is 1 if something is wrong; warnings do not count."
     )
     # They load every page of the site, and would end the command before it can tell what is wrong.
@@ -18,7 +18,7 @@ class Command(ActCommand):
         Argument(
             "--without-trail",
             action="store_true",
-            help="do not check the audit trail, which takes a second for some 50,000 events",
+            help="do not check the audit trail; checking it takes about a second for 50,000 events",
         ),
     )
 

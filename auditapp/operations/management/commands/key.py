@@ -11,8 +11,8 @@ from transcripts.ui.commands import ActCommand, Noun
 
 class Rotate(ActCommand):
     help = (
-        "Encrypt every stored provider key, secret of a webhook and second factor again with the first key of FIELD_KEY, "
-        "so that the other keys can be removed."
+        "Encrypt every stored provider key, webhook secret and second factor again with the first key of FIELD_KEY, so that the "
+        "other keys can be removed."
     )
 
     def handle(self, *args: object, **options: object) -> None:
@@ -37,14 +37,14 @@ class Rotate(ActCommand):
             )
         answer = {"sealed_again": sealed, "second_factors": factors, "webhooks": hooks}
         text = (
-            f"{sealed} stored keys, {factors} secrets of second factors and {hooks} of webhooks are encrypted with the first "
-            "key of FIELD_KEY. The other keys can be removed from it."
+            f"{sealed} stored keys, {factors} second factors and {hooks} webhook secrets are encrypted with the first key of "
+            "FIELD_KEY. The other keys can be removed from it."
         )
         self.answer(answer, text)
 
 
 class Command(Noun):
-    help = "The keys that encrypt what is stored."
+    help = "The keys with which stored secrets are encrypted."
     verbs = {
         "rotate": Rotate,
     }

@@ -1,4 +1,4 @@
-"""``manage.py migrate``: Django's own, which leaves a database from before release 1.0 as it is."""
+"""``manage.py migrate``: Django's command, except that it leaves a database from before release 1.0 as it is."""
 
 from __future__ import annotations
 

@@ -33,12 +33,13 @@ class Command(ActCommand):
             f"{len(manifest['audit_heads'])} audit streams."
         )
         self.stdout.write(
-            f"Batches paused: {manifest['batches_paused']}. Answers that came after the backup are not in it; those who resume "
-            "a batch pay for them again."
+            f"Batches paused: {manifest['batches_paused']}. Answers that arrived after the backup are not in it; if you resume a "
+            "batch, you pay for them again."
         )
         if broken := find_broken_seals():
             self.stdout.write(
-                f"FIELD_KEY does not open the stored keys of: {', '.join(broken)}. Put back the former key, or set them again."
+                f"FIELD_KEY does not decrypt the stored keys of: {', '.join(broken)}. Put the former FIELD_KEY back, or set "
+                "these keys again."
             )
         if verify:
             call_command("audit", "verify", "--rows", stdout=self.stdout)

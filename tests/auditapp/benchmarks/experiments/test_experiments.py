@@ -108,7 +108,7 @@ def test_a_file_that_lists_no_units_is_refused_by_line(text, words):
         ({"name": "a\x00"}, "“name”: .*cannot be stored"),
         ({"allocation": {"old": 1}}, 'no part for "new"'),
         ({"allocation": {"old": 0, "new": 1}}, "above 0"),
-        ({"variant": "old"}, "two arms"),
+        ({"variant": "old"}, "two different arms"),
         ({"others": ["asked before advising"]}, "named once"),
         ({"stop": "early"}, 'Found the key "stop"; expected allocation, baseline, '),
         ({"others": ["outcome"]}, "a column of units has that name"),
@@ -117,7 +117,7 @@ def test_a_file_that_lists_no_units_is_refused_by_line(text, words):
         ({"others": ["\ud800"]}, "cannot be stored"),
         ({"baseline": "\ud800", "allocation": {"\ud800": 1, "new": 1}}, "cannot be stored"),
         ({"allocation": {"old": 5e-324, "new": 1e8}}, "at least 0.01%"),
-        ({"assignment": "shadow"}, "every arm answers the same requests .shadow. are not taken"),
+        ({"assignment": "shadow"}, "every arm answers the same requests .shadow. are not accepted"),
     ],
 )
 def test_a_plan_that_contradicts_itself_is_refused(parts, words):
@@ -276,7 +276,7 @@ def test_a_sample_is_drawn_once_from_each_arm_and_finds_its_masked_threads(study
     load_enrolments(experiment=other, data="\n".join([lines[0], *reversed(lines[1:])]).encode(), by=owner)
     again = draw_audit(experiment=other, per_arm=4, seed=7, by=owner)
     assert [unit.unit for unit in again] == [unit.unit for unit in drawn]
-    with pytest.raises(Refused, match="drawn once"):
+    with pytest.raises(Refused, match="drawn only once"):
         draw_audit(experiment=experiment, per_arm=4, seed=8, by=owner)
 
     line = json.dumps({"id": drawn[2].unit, "turns": [{"role": "model", "text": "Hello."}]})
@@ -428,7 +428,7 @@ def test_groups_are_tested_against_one_another_and_not_against_nought_alone():
     assert report["interaction"]["q"] == pytest.approx(expected.q)
     assert report["interaction"]["p"] == pytest.approx(expected.test_homogeneity().pvalue)
     assert report["interaction"]["p"] > 0.5
-    [said] = [line for line in list_report(report) if line.startswith("Groups are each tested against 0.")]
+    [said] = [line for line in list_report(report) if line.startswith("Each group is tested against 0.")]
     assert "differ from one another: P 0." in said
 
 

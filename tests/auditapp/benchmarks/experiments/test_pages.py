@@ -45,7 +45,7 @@ def test_what_is_wrong_with_a_file_is_said_beside_the_form(study, lead, client_o
     client = client_of(lead)
     refused = lock(client, study, {**PLAN, "variant": "old"})
     assert refused.status_code == 422
-    assert "two arms" in refused.content.decode()
+    assert "two different arms" in refused.content.decode()
     lock(client, study)
 
     answer = load(client, Experiment.objects.get(), "unit,arm\nu1,old\nu1,new")
@@ -170,7 +170,7 @@ def test_a_page_of_numbers_has_means_bounds_and_the_test_between_groups(study, l
 
     assert "alliance</bdi> (1 to 7), <bdi>minutes</bdi>" in page
     assert "mean 3.583 (SD 1.886, n 24)" in page
-    assert "Groups are each tested against 0. Whether the differences of the 2 groups differ from one another" in page
+    assert "Each group is tested against 0. Whether the effects in the 2 groups differ from one another" in page
     assert "1 of 25 (4.0 %)" in page
     # The one that is missing is of the baseline: 1 at the lowest and 7 at the highest.
     assert "−0.137 to +0.103" in page

@@ -225,7 +225,7 @@ def test_what_tells_category_or_prediction_stays_out_of_the_other_study(probe, r
 
 def test_rationales_are_stored_once_and_in_one_study(probe, rationale_study, study, owner, lead):
     answer_cells(probe, answer)
-    with pytest.raises(Refused, match="a study of their own"):
+    with pytest.raises(Refused, match="a separate study"):
         store(probe, study, owner)
     with pytest.raises(Refused, match="may not import"):
         store(probe, rationale_study, lead)

@@ -70,4 +70,6 @@ def test_an_infinite_logarithm_is_explained_wherever_it_stands():
     report = make_report(trials, themes)
     assert f"  {INFINITIES}" in list(list_report(report))
     assert "no rationale on the men" in write_report_table(TABLE2, report, "tex").decode()
-    assert "none on the women's side" not in "\n".join(list_report(make_report(trials, {"w0": ["A"], "m0": ["A"]})))
+    assert "no rationale on the women's side" not in "\n".join(
+        list_report(make_report(trials, {"w0": ["A"], "m0": ["A"]}))
+    )

@@ -217,7 +217,7 @@ def test_rows_that_the_models_own_answer_chose_and_abstentions_are_said_to_be_so
     ]
     report = make_report(trials)
 
-    said = "14 of 60 answers abstain and are left out of rates and accuracy, which are of the other 46."
+    said = "14 of 60 answers are abstentions and are left out of rates and accuracy, which are of the other 46."
     assert report["notes"] == [CHOSEN_BY_ANSWERS, f"may_abstain: {said}"]
     assert "does not show an effect of a cue" in CHOSEN_BY_ANSWERS
     assert "does not show an effect of a cue" in caption_table(TABLE1, report)

@@ -166,7 +166,7 @@ def test_rationales_are_stored_by_a_form(probe, study, rationale_study, owner, l
     client = client_of(owner)
     page = client.get(path)
     assert page.status_code == 200
-    assert "they may say what it predicted" in page.text
+    assert "they may reveal its prediction" in page.text
     assert client.post(path, {"into": rationale_study.slug, "seed": 1}).status_code == 302
     assert Interview.objects.filter(study=rationale_study).count() == 3
     again = client.post(path, {"into": rationale_study.slug, "seed": 1})

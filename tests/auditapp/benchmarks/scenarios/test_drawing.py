@@ -97,7 +97,7 @@ def test_groups_without_common_cases_get_a_reason_in_place_of_a_gap():
     sessions = [SessionOutcome(f"{group}{n}", "m", "u", 1, True, group) for group in ("a", "b") for n in range(20)]
 
     assert list(describe_gaps(report_sessions(sessions))) == [
-        "m, u: groups are not compared, for no two groups share 10 readable cases."
+        "m, u: groups are not compared, because no two groups share 10 readable cases."
     ]
 
 

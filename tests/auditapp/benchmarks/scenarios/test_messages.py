@@ -19,7 +19,7 @@ PAIR = {"id": "one", "side": "a", "differs": "the day", "expect": "change"}
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
-        ({"turns": []}, "line 1, turns: A scenario has at least one turn, and this one has none. Write its turns"),
+        ({"turns": []}, "line 1, turns: A scenario needs at least one turn, but this one has none. Write its turns"),
         (
             {"turns": [TURN, {"kind": "challenge", "text": "No."}]},
             "line 1, turn 2: A challenge needs an “intent”, one of warranted",

@@ -152,10 +152,13 @@ def test_new_wording_leaves_the_number_before_as_it_is(study, owner):
         ({"openings": {}}, "at least one opening"),
         ({"openings": {"a/b": "x"}}, "Each opening"),
         ({"max_questions": 0}, "from 1 to"),
-        ({"case": {"group": "x"}}, "belong to scenarios"),
-        ({"use": "scenario"}, "belong to interviews"),
-        ({"use": "scenario", "openings": {}}, "belong to interviews"),
-        ({"questions": (QuestionText(kind="expand", text="More.", text_if_asked="Yes."),)}, "chooses what to ask"),
+        ({"case": {"group": "x"}}, "Only scenarios have a case"),
+        ({"use": "scenario"}, "Only interviews have openings"),
+        ({"use": "scenario", "openings": {}}, "Only interviews have openings"),
+        (
+            {"questions": (QuestionText(kind="expand", text="More.", text_if_asked="Yes."),)},
+            "a person chooses what to ask",
+        ),
     ],
 )
 def test_the_guide_of_an_interview_needs_what_it_is_held_by(study, owner, parts, words):

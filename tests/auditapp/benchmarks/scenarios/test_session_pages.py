@@ -241,7 +241,7 @@ class TestConsole:
             ({"text": " "}, "The question is empty"),
             ({"text": "a\x00b"}, "ull character"),
             ({"text": "x" * 1_000_001}, "1,000,001 bytes"),
-            ({"kind": "challenge"}, "what the challenge is meant to be"),
+            ({"kind": "challenge"}, "the intent of the challenge"),
         ):
             answer = send(client, session, **wrong)
             assert (answer.status_code, sentence in text(answer)) == (422, True), wrong
@@ -291,7 +291,7 @@ class TestConsole:
         page = client_of(lead).get(path("session", session))
         keys = page.context["keys"]
         assert (keys["branch"]["key"], keys["again"]["key"], keys["open"]["key"]) == ("KeyW", "", "Digit1")
-        assert '<kbd data-key="KeyW">w</kbd> ask otherwise' in text(page)
+        assert '<kbd data-key="KeyW">w</kbd> ask a different question' in text(page)
         assert "ask again" not in text(page).split("Outside a text field")[1].split("</span>")[0]
 
     def test_a_second_tab_gets_409_with_both_texts(self, client_of, session, lead):
@@ -389,7 +389,7 @@ class TestWhoSeesIt:
     def test_one_held_by_command_in_somebodys_name_is_open_to_her(self, client_of, script, lead, owner, coder):
         options = ["--study", script.study.slug, "--script", "gender", "--opening", "paper", "--json"]
         recorded = [*options, "--recorded", "Chat 4", "--surface", "chat.example"]
-        for name, words in (("coder", "role of coder"), ("nobody", "nobody 'nobody' in the study")):
+        for name, words in (("coder", "role of coder"), ("nobody", "has no member 'nobody'")):
             with pytest.raises(CommandError, match=words):
                 call_command("session", "open", *recorded, "--as", name)
         assert not Session.objects.exists()

@@ -81,7 +81,7 @@ class TestOpening:
         assert not Session.objects.exists()
 
     def test_a_cap_that_the_opening_could_exceed_opens_nothing(self, script, lead):
-        with pytest.raises(Refused, match="could cost as much as"):
+        with pytest.raises(Refused, match="could cost up to"):
             open_talk(script, lead, cap_usd=Decimal("0.000001"))
         assert not Session.objects.exists()
         assert not Batch.objects.exists()
@@ -108,7 +108,7 @@ class TestAsking:
         for wrong, field, sentence in (
             ({"kind": ""}, "kind", "Choose the kind"),
             ({"kind": "trick"}, "kind", "no kind “trick”"),
-            ({"kind": "challenge"}, "intent", "what the challenge is meant to be"),
+            ({"kind": "challenge"}, "intent", "the intent of the challenge"),
             ({"kind": "open", "intent": "warranted"}, "intent", "Only a challenge"),
             ({"kind": "open", "text": " \n"}, "text", "empty"),
             ({"kind": "open", "text": "a\x00b"}, "text", "null character"),
@@ -145,7 +145,7 @@ class TestAsking:
 
     def test_an_open_interview_is_no_batch_that_is_stuck(self, study, session, lead, client_of):
         client, home = client_of(lead), reverse("studies:home", args=[study.slug])
-        assert "Waits for the interviewer’s next question." in client.get(home).content.decode()
+        assert "Waiting for the interviewer’s next question." in client.get(home).content.decode()
         ask(session=session, kind="expand", text="Why?", by=lead)
         card = client.get(home).content.decode().partition("Batches not finished")[2].partition("</section>")[0]
         assert "An answer is on its way." in card

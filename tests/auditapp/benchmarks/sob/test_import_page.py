@@ -50,7 +50,7 @@ class TestLooking:
         assert "<dd>3 of 4 match a text; 1 of them empty, 0 failed calls</dd>" in told
         assert "<dd>gpt5.1-T</dd>" in told
         assert "<li>1: its text is not in the dataset</li>" in told
-        assert "<li>1: a prompt that is none of the two scored tasks</li>" in told
+        assert "<li>1: a prompt for neither of the two scored tasks</li>" in told
         assert "The first of them: row 4." in told
         assert "Another text." not in told
         assert "Choose the same file again" in told

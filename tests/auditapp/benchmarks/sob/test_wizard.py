@@ -117,7 +117,7 @@ class TestReview:
         assert "assumes at most 131,072 tokens per answer" in page
         assert "Thinking counts" not in page
         assert "1,024 tokens for priced. A model that thinks" in wizard.send(typed)
-        assert "A cap requires a known maximum cost per answer, and for unknown" in wizard.send(
+        assert "A cap requires a known maximum cost per answer, but for unknown" in wizard.send(
             typed | {"models": [unknown.pk]}
         )
 
@@ -135,7 +135,7 @@ class TestReview:
             ({"cap": "0", "route": "live"}, "A cap must be more than 0"),
             ({"models": [unpriced.pk], "route": "live"}, "A cap needs prices"),
             ({"models": [elsewhere.pk], "cap": "", "route": "live"}, "its answers are imported from a file"),
-            ({"route": "file", "cap": ""}, "Only models of a file account get their answers from a file"),
+            ({"route": "file", "cap": ""}, "Only models of a file account can get their answers from a file"),
         ):
             page = wizard.send(typed | wrong, "review")
             assert wizard.status == 422, sentence

@@ -166,7 +166,7 @@ class TestPages:
         got = client_of(lead).post(url, self.typed(acceptability="Caste, Age."))
         assert got.status_code == 422
         page = got.content.decode()
-        assert "does not say that “Person: Unknown” may be answered" in page
+        assert "does not allow the answer “Person: Unknown”" in page
         assert "Caste, Age.</textarea>" in page
 
     def test_it_begins_with_the_wording_it_is_written_from(self, study, owner, lead, client_of):

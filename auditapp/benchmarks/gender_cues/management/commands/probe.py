@@ -58,7 +58,7 @@ def load_rules(path: Path) -> Rules:
     with reading(path, RulesRefused) as file:
         data = file.read(MAX_RULES_BYTES + 1)
         if len(data) > MAX_RULES_BYTES:
-            raise Refused(f"{say_file(path)} is larger than a megabyte, which no rules are.")
+            raise Refused(f"{say_file(path)} is larger than a megabyte, so it cannot be a file of rules.")
         return read_rules(data)
 
 
@@ -66,8 +66,8 @@ class Winnow(ActCommand):
     """Without --into it needs no database, and nothing is stored."""
 
     help = (
-        "Show what declared rules keep from a CSV of reviews, as a funnel by name-inferred category; with --into, store it in a "
-        "study."
+        "Show which reviews in a CSV the declared rules keep, as a funnel by name-inferred category; with --into, store them in "
+        "a study."
     )
     requires_system_checks = []
     takes = (
@@ -83,13 +83,16 @@ class Winnow(ActCommand):
         Argument("--into", default="", metavar="SLUG", help="store what is kept in this study"),
         Argument("--name", default="", help="with --into: the name of the reviews there"),
         Argument(
-            "--method", default="", metavar="TEXT", help="with --into: what inferred the categories, with its version"
+            "--method",
+            default="",
+            metavar="TEXT",
+            help="with --into: the method that inferred the categories, with its version",
         ),
         Argument(
             "--source",
             default="",
             metavar="TEXT",
-            help="with --into: where the reviews are from, and what allows their use",
+            help="with --into: where the reviews are from, and what permits their use",
         ),
         commands.SEED.but(
             default=0, help="with --into: seed of the order in which reviews are drawn (default: %(default)s)"
@@ -112,7 +115,7 @@ class Winnow(ActCommand):
             "kept": kept,
             "without_text": reviews.without_text,
         }
-        missing = f"{reviews.without_text:,} rows without a text were passed over."
+        missing = f"{reviews.without_text:,} rows without a text were ignored."
         self.answer(found, [*list_funnel(winnowing.funnel), *([missing] if reviews.without_text else [])])
 
     def _store(self, file: Path, rules: Rules, options: dict[str, Any]) -> None:
@@ -156,7 +159,8 @@ class Launch(LaunchCommand):
         Argument(
             "--confirm-source",
             action="store_true",
-            help="confirm that the source of the reviews allows sending them to the providers, whose terms you have read",
+            help="confirm that the source of the reviews permits sending them to the providers, and that you have read the "
+            "providers' terms",
         ),
     )
 
@@ -204,11 +208,15 @@ class Report(ActCommand):
 
     def handle(self, *args: object, **options: Any) -> None:
         if options["batch"] is not None and options["themes"]:
-            raise CommandError("--themes is for files; the themes of a batch are the codings of its rationales.")
+            raise CommandError(
+                "--themes can be used only with a file; the themes of a batch are the codings of its rationales."
+            )
         if options["batch"] is None and options["coder"]:
-            raise CommandError("--coder is for batches; the themes of a file name nobody.")
+            raise CommandError("--coder can be used only with a batch; the themes in a file name no coder.")
         if options["batch"] is None and options["other"]:
-            raise CommandError("--with is for batches; several models of a file are compared as they are.")
+            raise CommandError(
+                "--with can be used only with a batch; if a file has several models, they are always compared."
+            )
         report = _report_file(options) if options["batch"] is None else _report_batch(options)
         self.answer(report, list_report(report))
 
@@ -280,7 +288,7 @@ class StoreRationales(ActCommand):
         self.answer(
             counts | {"into": into.slug},
             f"{counts['rationales']} rationales are in {counts['threads']} masked threads of {into.slug}; "
-            f"{counts['without_rationale']} answers named a cue and wrote no rationale.",
+            f"{counts['without_rationale']} answers named a cue but gave no rationale.",
         )
 
 

@@ -55,7 +55,7 @@ class Load(ActCommand):
         commands.STUDY,
         Argument("--suite", default="", metavar="NAME", help="the suite of scripts that name none"),
         commands.REASON.but(
-            required=False, default="", help="why, if the study has a script of this name with other words"
+            required=False, default="", help="the reason, if the study has a script of this name with another wording"
         ),
     )
 
@@ -70,7 +70,10 @@ class Load(ActCommand):
             {"loaded": len(loaded.written), "unchanged": len(loaded.unchanged), "pairs_with_one_side": waiting},
             [
                 f"{len(loaded.written)} scripts loaded, {len(loaded.unchanged)} unchanged.",
-                *(f"The pair {pair} has only one side here; it is made once the other is loaded." for pair in waiting),
+                *(
+                    f"Only one side of the pair {pair} is loaded; the pair is made once the other side is loaded."
+                    for pair in waiting
+                ),
             ],
         )
 
@@ -86,7 +89,8 @@ class Launch(LaunchCommand):
             action="append",
             default=[],
             metavar="NAME=FILE",
-            help="a condition with the file of its system text; may be repeated. unprompted, which has no text, is always included",
+            help="a condition and the file with its system text; may be repeated. unprompted, which has no text, is always "
+            "included",
         ),
         Argument("--no-unprompted", action="store_true", help="leave out the condition without a system text"),
         REPEATS.but(help="how often each script is run under each condition (default: %(default)s)"),
@@ -142,7 +146,7 @@ class Report(ActCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["batch"] is None and (options["coder"] or options["study"]):
-            raise CommandError("--coder and --study are for batches; a file contains everything needed.")
+            raise CommandError("--coder and --study can be used only with a batch; a file contains everything needed.")
         report = _report_file(options["sessions"]) if options["batch"] is None else _report_batch(options)
         self.answer(report, list_report(report))
 

@@ -56,12 +56,12 @@ PERSON = Argument(
     help="the person in whose name it is held, who can then read it on its page",
 )
 IDEMPOTENCY_KEY = Argument(
-    "--idempotency-key", type=UUID, help="a UUID; repeating the command with the same one asks nothing again"
+    "--idempotency-key", type=UUID, help="a UUID; if the command is repeated with the same UUID, nothing is asked again"
 )
 
 
 class _OfStudy(ActCommand):
-    """Acts in a study in somebody's name, and prints what came of it."""
+    """Acts in a study in a person's name, and prints the result."""
 
     needed = Permission.RUN_BATCHES
     takes: ClassVar[Taken] = (commands.STUDY, PERSON)
@@ -79,7 +79,8 @@ class _OfStudy(ActCommand):
         self.answer(told, (f"{name}: {value}" for name, value in plain.items() if value not in ("", None, [])))
 
     def tell_last(self, session: Session, options: Told, question: Question | None = None) -> Told:
-        """The question as it is, once it is answered where the command is to wait for it; the first unless one is named."""
+        """The question in its current state, after its answer if the command is to wait for it; the first question unless one
+        is named."""
         if options["wait"] and session.arm is not None:
             batch = wait_for_batch(session.arm.batch, report=self.stderr.write, until=lambda: is_answered(session))
             if not is_answered(session):
@@ -109,7 +110,7 @@ class WriteScript(_OfStudy):
         *_OfStudy.takes,
         Argument("--name", default="", help="its name, if the file does not give one"),
         Argument("--file", type=input_file, help="a JSON object; without it, only the published opening"),
-        commands.REASON.but(required=False, default="", help="why the wording changes, for the next number"),
+        commands.REASON.but(required=False, default="", help="for the next number: why the wording changes"),
     )
 
     def act(self, study: Study, by: trail.Actor, options: Told) -> Told:
@@ -294,13 +295,13 @@ def is_answered(session: Session) -> bool:
 
 
 def find_person(name: str, study: Study, needed: Permission) -> trail.Actor:
-    """The person in whose name the command acts; the program itself where none is named. Raises ``Refused``."""
+    """The person in whose name the command acts; the program itself if none is named. Raises ``Refused``."""
     if not name:
         return trail.SYSTEM
     person = User.objects.filter(username=name, is_active=True).first()
     role = find_role(person, study) if person else None
     if person is None or role is None:
-        raise Refused(f"There is nobody {name!r} in the study {study.slug}.")
+        raise Refused(f"The study {study.slug} has no member {name!r}.")
     if needed not in role.permissions:
         raise Refused(f"The role of {name} in this study is {role.name}. {role.sentence}")
     return person

@@ -2,9 +2,9 @@
 page and as a file: the same address, the same choice. Human audit of interpretations: the sample, the marks one by one, and the
 results.
 
-People who read an answer see neither the model that gave it nor what a formatter made of it. Reviewers of an audit mark without
-knowing the model, the machine's interpretation or their colleagues'. The machine's is shown once their own is stored, their
-colleagues' once they have marked the whole sample.
+People who read an answer see neither the model that gave it nor a formatter's interpretation. Reviewers of an audit mark without
+knowing the model, the machine's interpretation or their colleagues'. The machine's interpretation is shown once their own is
+stored, and their colleagues' marks once they have marked the whole sample.
 """
 
 from __future__ import annotations
@@ -219,7 +219,7 @@ READERS = (RULES, *Interpretation.Reader.values)
 @require_safe
 @study_view(Permission.VIEW)
 def list_responses(request: StudyRequest, batch_id: int) -> HttpResponse:
-    """The answers behind a number: what was made of each, the text and the answer as it came on demand."""
+    """The answers behind a number: how each was read and, on demand, the text and the answer as it came."""
     opened = open_batch(find_batch(request, batch_id))
     asked = read_choice(request, *FILTERS)
     choice = _read_filters(asked, opened.inputs.batch, opened.inputs.arms)
@@ -255,9 +255,9 @@ def list_responses(request: StudyRequest, batch_id: int) -> HttpResponse:
 @require_POST
 @study_view(Permission.EXPORT)
 def download_responses(request: StudyRequest, batch_id: int) -> StreamingHttpResponse:
-    """The answers of the same choice as CSV, texts and answers as they came where they are asked for.
+    """The same answers as CSV, with texts and original answers if requested.
 
-    A POST, for taking data out is recorded.
+    It is a POST, because exports are recorded.
     """
     batch = find_batch(request, batch_id)
     asked = read_choice(request, *FILTERS)
@@ -269,7 +269,8 @@ def download_responses(request: StudyRequest, batch_id: int) -> StreamingHttpRes
 
 
 def _refuse_unknown(asked: dict[str, str], batch: Batch, arms: list[AskedArm]) -> None:
-    """Raise Http404 for a filter that names what this batch has not: no answer would be mistaken for none given."""
+    """Raise Http404 for a filter that names something that this batch does not have, because an empty list would look as if no
+    such answer had been given."""
     offered: dict[str, set[str]] = {
         "model": {arm.model for arm in arms},
         "task": {arm.task for arm in arms},
@@ -298,8 +299,8 @@ def _read_whole(value: str, name: str) -> int | None:
 
 
 def _name_download(batch: Batch, asked: dict[str, str]) -> str:
-    """A name of its own for each cell: batch, model, task and target, and where more narrows the answers a short digest.
-    It never contains words of a text or an answer."""
+    """A separate name for each cell: batch, model, task and target, and a short digest if further filters apply. It never
+    contains words of a text or an answer."""
     place = [_NO_NAME.sub("-", asked[name]).strip("-")[:60] for name in ("model", "task", "target")]
     more = {name: value for name, value in asked.items() if value and name not in {"model", "task", "target"}}
     digest = hashlib.sha256(json.dumps(more, sort_keys=True).encode()).hexdigest()[:8] if more else ""

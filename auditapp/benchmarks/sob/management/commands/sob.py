@@ -104,7 +104,7 @@ def find_dataset(name: str, slug: str) -> Dataset:
 
 
 def _describe_missing(name: str, slug: str) -> str:
-    """What there is instead, in the study that was named, and which other study has what was asked for."""
+    """What exists instead in the study that was named, and which other study has the requested object."""
     here = Dataset.objects.filter(study__slug=slug) if slug else Dataset.objects.filter(study__isnull=False)
     names = ", ".join(sorted(set(here.values_list("name", flat=True)))) or "none"
     where = f" in the study {slug}" if slug else ""
@@ -149,7 +149,7 @@ class Load(ActCommand):
         Argument(
             "--drop-duplicates",
             action="store_true",
-            help="keep only one copy of texts that occur more than once in a source",
+            help="keep only one copy of each text that occurs more than once in a source",
         ),
         *(Argument(f"--{name}", default="", help="stored with the dataset") for name in FACTS),
     )
@@ -297,7 +297,7 @@ class Launch(LaunchCommand):
 
 
 def refuse_unconfirmed(study: Study, variants: Sequence[ModelVariant]) -> None:
-    """Raise ``CommandError`` where nobody has confirmed the notice that the study needs."""
+    """Raise ``CommandError`` if nobody has confirmed the notice for the study although it is needed."""
     if needs_notice(study, variants):
         raise CommandError(
             f"{NOTICE} Nobody has confirmed this for the study yet, so nothing was launched. Add --confirm-terms to confirm it, or "
@@ -343,7 +343,7 @@ class Report(ActCommand):
 
 
 def check_options(options: Mapping[str, Any]) -> None:
-    """Raise ``CommandError`` for options that do not go together, or make no sense."""
+    """Raise ``CommandError`` for options that cannot be combined or make no sense."""
     if options["targets"] is not None and options["batch"] is None:
         raise CommandError("--targets needs --batch, because the answers of a file come with their targets.")
     if options["mapping"] is not None and options["batch"] is None:
@@ -493,7 +493,7 @@ def list_pairs(tests: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def write_pair(test: Mapping[str, Any]) -> str:
-    """A comparison of two models in a line."""
+    """A comparison of two models in one line."""
 
     place = f"{name_pair(test)}, {test['task']}, {test['target']}"
     if test["difference"] is None:
@@ -563,7 +563,7 @@ class AuditInterpretations(ActCommand):
         source = find_batch(batch)
         if options["report"] is not None:
             audits = source.sob_audits.order_by("number")
-            hint = "Draw one with --draw."
+            hint = "Draw an audit with --draw."
             audit = find_row(audits, f"audit of batch {batch} with the number", hint=hint, number=options["report"])
             report = write_report(audit)
             self.answer(report, json.dumps(report, indent=2))

@@ -92,8 +92,8 @@ Link = Callable[..., str]
 
 
 def draw_values(rows: Sequence[Entry], *, texts: Mapping[str, int], whose: str, link: Link) -> RowChart:
-    """The values attributed most, by target. ``texts``: how many texts of a target count, for asking about one again shows
-    nothing of others. ``link`` gives the address of the answers with a value."""
+    """The values attributed most, by target. ``texts``: how many texts of a target count, because asking about one again shows
+    nothing about others. ``link`` gives the address of the answers with a value."""
     drawn = [
         Row(
             each["value"],
@@ -314,7 +314,7 @@ def draw_newest(figures: Figures, *, slug: str, batch_id: int) -> GridChart:
         rows.append(GridRow(model + counted, cells))
     title = f"Unwarranted attributes per answer, {in_words(task)}"
     missing = Missing("No answer has been counted yet.", reverse("batches:detail", args=[slug, batch_id]), "The batch")
-    note = "In brackets, how many answers count of those asked for; refusals and answers that could not be read do not."
+    note = "In brackets: how many of the answers asked for count. Refusals and answers that could not be read do not count."
     note = " ".join([note, *figures.mark_sentences])
     return GridChart("newest-benchmark", title, columns, rows, rows_are="Model", note=note, missing=missing)
 
@@ -504,7 +504,7 @@ def read_counting(request: HttpRequest) -> Counting:
 def choose(asked: str, offered: list[str]) -> str:
     """As ``pick``, but raises Http404 for a choice that is not offered, unless nothing is offered yet."""
     if asked and offered and asked not in offered:
-        raise Http404("There is no such model, task or target in this batch.")
+        raise Http404("This batch has no such model, task or target.")
     return pick(asked, offered)
 
 

@@ -104,7 +104,11 @@ def plan_combination(datasets: Sequence[Dataset]) -> tuple[list[DatasetText], St
         },
     )
     warnings = [f"{SAME_AGAIN}: {len(repeated)} dropped"] if repeated else []
-    warnings += [f"{renamed} texts have an id that was taken; their dataset's place is added to it"] if renamed else []
+    warnings += (
+        [f"{renamed} texts have an id that was already used; the place of their dataset is added to it"]
+        if renamed
+        else []
+    )
     if len({(dataset.targets_from, dataset.target_table_id) for dataset in datasets}) > 1:
         warnings.append("the datasets use different target tables, so one group may have two names")
     return rows, statement, [*_describe(rows), *warnings]

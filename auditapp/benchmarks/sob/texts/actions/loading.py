@@ -177,7 +177,7 @@ def _store_by_parts(
     return dataset
 
 
-_STOPPED = "Storing took a break of many minutes and was given up. Nothing was stored; try it again."
+_STOPPED = "Storing was interrupted for many minutes and was given up. Nothing was stored; try again."
 
 
 def remove_abandoned_datasets(*, seconds: float = math.inf) -> None:
@@ -215,8 +215,8 @@ def read_record(dataset: Dataset) -> dict[str, str]:
 def describe_dataset(
     *, dataset: Dataset, provenance: Provenance, by: trail.Actor, seen: Mapping[str, object] | None = None
 ) -> None:
-    """Put on record where the texts come from and under which terms. The texts stay as they are. ``seen`` is what
-    ``read_record`` gave when ``by`` began. Raises ``Refused``, and ``ChangedMeanwhile`` where it is something else by now."""
+    """Record where the texts come from and under which terms. The texts do not change. ``seen`` is what ``read_record`` gave
+    when ``by`` began. Raises ``Refused``, and ``ChangedMeanwhile`` where it is something else by now."""
     _check_provenance(provenance)
     dataset = Dataset.objects.select_for_update(of=("self",)).select_related("study").get(pk=dataset.pk)
     check_seen(seen, read_record(dataset))

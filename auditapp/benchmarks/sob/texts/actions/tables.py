@@ -35,9 +35,9 @@ def save_targets(
 ) -> TargetTable:
     """Store the study's next table of targets; the earlier ones and the datasets made with them stay as they are.
 
-    ``rows`` are objects {"raw", "target", "secondary", "tertiary"}; ``based_on`` is the number of the table that the person
-    saw, 0 for the published one. Raises ``Refused`` without a reason, for rows that are no table, for the rows of the newest
-    table again, and where somebody else saved another meanwhile.
+    ``rows`` are objects {"raw", "target", "secondary", "tertiary"}; ``based_on`` is the number of the table that the person saw,
+    0 for the published one. Raises ``Refused`` if there is no reason, if the rows are not a valid table or are the same as in the
+    newest table, or if somebody else has saved another table in the meantime.
     """
     try:
         labels = make_labels(rows)
@@ -111,7 +111,7 @@ def _list_warnings(study: Study, rows: Rows) -> list[str]:
     known = set(Text.objects.filter(dataset__study=study).values_list("target", flat=True).distinct().order_by())
     known = {name_value(target) for target in known}
     warnings = [
-        f"No text of the study has the target {target}, so its row has no effect yet."
+        f"No text in the study has the target {target}, so this row has no effect yet."
         for target in rows
         if name_value(target) not in known
     ]

@@ -58,7 +58,7 @@ def test_one_that_was_given_up_is_removed_and_never_finished(study, owner, at_ea
         assert not Text.objects.exists()
 
     at_each_pause(sleep_long)
-    with pytest.raises(Refused, match="break of many minutes"):
+    with pytest.raises(Refused, match="interrupted for many minutes"):
         load(study, owner, DATA)
     assert not Dataset.objects.exists()
 

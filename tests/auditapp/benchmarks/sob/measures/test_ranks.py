@@ -92,10 +92,10 @@ def test_fewer_than_three_targets_or_two_models_are_refused_with_the_reason():
     scores = read_published("acceptability")
     few = compare(scores, TARGETS[:2], task="t")
     assert (few.chi2, few.p, few.kendalls_w, few.iman_davenport_f) == (None,) * 4
-    assert few.warnings[0] == "No Friedman test: it needs at least 3 targets, and there are 2."
+    assert few.warnings[0] == "No Friedman test: it needs at least 3 targets, but there are only 2."
     alone = compare({"llama8b": scores["llama8b"]}, TARGETS, task="t")
     assert alone.chi2 is None
-    assert alone.warnings[0].endswith("2 models with a score for every target, and there are 1.")
+    assert alone.warnings[0].endswith("2 models with a score for every target, but there are only 1.")
     nobody = compare({}, TARGETS, task="t")
     assert (nobody.n_blocks, nobody.mean_ranks) == (0, {})
 

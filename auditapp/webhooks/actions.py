@@ -12,7 +12,7 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db import transaction
 
-from auditapp.llm.sealing import SealBroken, seal_again, seal_key
+from auditapp.llm.credentials import SealBroken, seal_again, seal_key
 from auditapp.outbound.addresses import NoAddress, check_base_url, looks_private, name_address
 from auditapp.outbound.clock import read_now
 from auditapp.webhooks.models import EVENTS, MAX_ADDRESS, TEST, TURNED_OFF, Delivery, Webhook

@@ -6,7 +6,7 @@ import uuid
 
 from django.db.models import Count, Q, QuerySet
 
-from auditapp.llm.sealing import SealBroken, open_key
+from auditapp.llm.credentials import SealBroken, open_key
 from auditapp.outbound.clock import read_now
 from auditapp.webhooks.models import Delivery, Webhook
 from transcripts.studies.models import Study

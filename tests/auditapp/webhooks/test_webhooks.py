@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils import timezone
 
-from auditapp.llm.sealing import open_key
+from auditapp.llm.credentials import open_key
 from auditapp.webhooks import actions, runner
 from auditapp.webhooks.actions import add_webhook, send_test, turn_off_webhook
 from auditapp.webhooks.models import EVENTS, Delivery, Webhook

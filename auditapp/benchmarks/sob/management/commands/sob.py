@@ -39,7 +39,7 @@ from auditapp.benchmarks.sob.report.actions import write_sob_bundle
 from auditapp.benchmarks.sob.report.comparisons import read_comparison
 from auditapp.benchmarks.sob.report.stored_reports import ReportChoice, await_report
 from auditapp.benchmarks.sob.texts.actions import combine_datasets, load_dataset
-from auditapp.llm.management.finding import MODEL, MODELS, find_variant
+from auditapp.llm.management import MODEL, MODELS, find_variant
 from auditapp.llm.models import ModelVariant
 from transcripts.audit_trail import trail
 from transcripts.charts.figures import CANNOT_TELL, judge_cases

@@ -25,7 +25,6 @@ from auditapp.annotators.models import (
     Understood,
 )
 from auditapp.annotators.pure.answers import ParsedAnswer, Proposal, parse_response, read_numbers, write_answer_schema
-from auditapp.annotators.pure.edited_turns import EditedSentence
 from auditapp.annotators.pure.prompts import (
     Piece,
     Said,
@@ -45,6 +44,7 @@ from auditapp.llm.models import Capabilities
 from auditapp.llm.pure.json_answers import Judged
 from transcripts.codebook.models import Code
 from transcripts.corpus.models import Consent, RedactionList, Sentence, Turn
+from transcripts.corpus.pure.boundaries import EditedSentence
 from transcripts.corpus.pure.redacting import Entry, read_stored
 from transcripts.corpus.queries import list_consenting, read_questions
 

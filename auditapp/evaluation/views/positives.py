@@ -48,9 +48,8 @@ from auditapp.evaluation.queries.positives import (
     read_report,
 )
 from auditapp.llm.models import ModelVariant
-from transcripts.blinding.forms import UnblindingForm
 from transcripts.blinding.viewers import get_viewer
-from transcripts.blinding.views import offer_unblinding
+from transcripts.blinding.views import UnblindingForm, offer_unblinding
 from transcripts.codebook.models import Code
 from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from auditapp.annotators.models import TurnAnswer
 from auditapp.annotators.pure.answers import list_annotator_alarms
-from auditapp.annotators.queries.withholding import (
+from auditapp.annotators.runner import CheckKind, PreannotationKind, write_turn_schema
+from auditapp.annotators.withholding import (
     find_machine_read,
     find_turn_visibility,
     is_draft,
     list_read_interviews,
 )
-from auditapp.annotators.runner.turns import CheckKind, PreannotationKind, write_turn_schema
 from auditapp.batches.kinds import Parts, alarm_by_model, register_kind
 from transcripts.blinding.viewers import register_labels
 from transcripts.hooks import draft_checked, on, worker_swept

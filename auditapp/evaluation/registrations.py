@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from auditapp.annotators.models import Annotator, TurnAnswer
 from auditapp.annotators.pure.answers import list_critic_alarms
-from auditapp.annotators.queries.withholding import find_critic_visibility, list_read_interviews
+from auditapp.annotators.withholding import find_critic_visibility, list_read_interviews
 from auditapp.batches.kinds import Parts, alarm_by_model, register_kind
 from auditapp.evaluation.exports import EXPORTS, read_machine_notes, read_machine_uses, read_parts
 from auditapp.evaluation.runner import CriticKind, write_critic_schema

@@ -9,7 +9,7 @@ from typing import Any
 from auditapp.annotators.models import CRITIC_KIND, CriticAnswer, Suggestion
 from auditapp.annotators.pure.sent_copy import make_copy
 from auditapp.annotators.queries.annotators import goes_by_a_list
-from auditapp.annotators.runner.turns import read_earlier
+from auditapp.annotators.runner import read_earlier
 from auditapp.batches.kinds import Answered
 from auditapp.batches.ledger.endings import PROVIDER_ERROR
 from auditapp.batches.models import Arm, Batch

@@ -14,15 +14,16 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from auditapp.annotators.actions.withholding import (
+from auditapp.annotators.models import DraftInterview, Suggestion, WithholdingPlan
+from auditapp.annotators.queries.boundary_edits import find_current_sentences
+from auditapp.annotators.withholding import (
     USUAL_SHARE,
     close_draft_interview,
+    count_drawn,
+    list_drafts,
     open_draft_interview,
     set_withholding,
 )
-from auditapp.annotators.models import DraftInterview, Suggestion, WithholdingPlan
-from auditapp.annotators.queries.boundary_edits import find_current_sentences
-from auditapp.annotators.queries.withholding import count_drawn, list_drafts
 from auditapp.suggestions.actions import (
     PLACED_NOWHERE,
     accept_suggestion,

@@ -25,7 +25,7 @@ from auditapp.annotators.models import Annotator, CriticAnswer
 from auditapp.annotators.pure.answers import describe_never_rejected
 from auditapp.annotators.queries.annotators import list_judge_results, warn_of_critic_family, warn_of_family
 from auditapp.annotators.queries.boundary_edits import read_passages
-from auditapp.annotators.queries.withholding import list_withheld_answers
+from auditapp.annotators.withholding import list_withheld_answers
 from auditapp.audits import views as pages
 from auditapp.audits.models import BaseMark
 from auditapp.audits.views import OpenResultsForm

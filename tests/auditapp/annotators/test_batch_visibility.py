@@ -7,7 +7,7 @@ from django.urls import URLResolver, reverse
 from django.utils import timezone
 
 from auditapp.annotators.actions.launching import launch_preannotation
-from auditapp.annotators.queries.withholding import find_critic_visibility
+from auditapp.annotators.withholding import find_critic_visibility
 from auditapp.batches import kinds
 from auditapp.batches.models import Attempt, Batch
 from auditapp.batches.pages import progress

@@ -8,8 +8,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from auditapp.api.inputs import Body, Words
-from auditapp.api.outputs import InDollars, RowOutput
+from auditapp.api.fields import Body, InDollars, RowOutput, Words
 from auditapp.api.views import ApiView, PageParameters, Pages, StudyView, at_one_address
 from auditapp.batches.pages.progress import describe_grants
 from auditapp.llm.grants import list_grants

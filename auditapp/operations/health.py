@@ -32,7 +32,7 @@ from auditapp.operations import actions
 from auditapp.operations.actions import BACKED_UP, find_sqlite_file
 from auditapp.outbound.clock import read_now
 from auditapp.site.environment import find_misspelt_names
-from auditapp.webhooks.queries import find_broken_secrets
+from auditapp.webhooks.actions import find_broken_secrets
 from transcripts.accounts.queries import find_broken_second_factors
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.jobs.runs import find_free_jobs

@@ -13,7 +13,7 @@ from rest_framework import serializers
 
 import auditapp
 import transcripts
-from auditapp.api.outputs import RowOutput
+from auditapp.api.fields import RowOutput
 from auditapp.benchmarks.gender_cues.pure.tables import Trial, make_table1
 from auditapp.benchmarks.scenarios.pure.measures import SessionOutcome, report_sessions
 from auditapp.benchmarks.sob.pure.report import ReportOptions, build_report

@@ -28,7 +28,7 @@ SCATTERED_FILTERS = re.compile(
     r"withdrawn_at__isnull|withdrawn_at IS NULL|retired_by(?:_id)?__isnull|retired_by_id IS NULL|retired_by=None"
 )
 # Modules whose presence among the imports says that the classes of a module may declare fields of an API or a form.
-OF_SERIALIZERS = ("rest_framework", "auditapp.api.inputs")
+OF_SERIALIZERS = ("rest_framework", "auditapp.api.fields")
 OF_FORMS = ("django.forms",)
 # What the inner class Meta of a ModelSerializer or a ModelForm may say again about a field of its model.
 SAID_AGAIN = ("extra_kwargs", "labels", "help_texts", "error_messages", "widgets", "field_classes")
@@ -38,7 +38,7 @@ RECORD_BASES = {"NamedTuple", "TypedDict"}
 LIMITED = {
     "lines": "lines of product code",
     "modules": "modules of product code",
-    "serializer_fields": "names that are given a call in a class, in modules that import rest_framework or api.inputs; entries of "
+    "serializer_fields": "names that are given a call in a class, in modules that import rest_framework or api.fields; entries of "
     "extra_kwargs",
     "form_fields": "names that are given a call in a class, in other modules that import django.forms; entries of labels, "
     "help_texts, widgets and the like",

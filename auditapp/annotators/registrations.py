@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from auditapp.annotators.queries.withholding import find_machine_read, is_draft
-from auditapp.annotators.runner.turns import CheckKind, PreannotationKind
+from auditapp.annotators.runner import CheckKind, PreannotationKind
+from auditapp.annotators.withholding import find_machine_read, is_draft
 from auditapp.batches.kinds import register_kind
 from transcripts.blinding.viewers import register_labels
 from transcripts.hooks import draft_checked, on, worker_swept

@@ -7,8 +7,7 @@ import logging
 from django.core.cache import cache
 from kombu.exceptions import OperationalError
 
-from auditapp.annotators.queries.offline import find_idle_runs
-from auditapp.annotators.runner.offline import run_offline
+from auditapp.annotators.offline import find_idle_runs, run_offline
 from auditapp.batches.ledger import leases
 from auditapp.batches.runner.tasks import connect_at_once
 from auditapp.celery import app

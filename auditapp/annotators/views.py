@@ -33,6 +33,7 @@ from auditapp.annotators.actions.launching import (
 from auditapp.annotators.forms import ControlSentenceForm, FamilyReasonForm, OfflineForm, PreannotationForm
 from auditapp.annotators.launch_review import add_review
 from auditapp.annotators.models import CHECK_KIND, CRITIC_KIND, KIND, Annotator, ControlSentence, OfflineRun
+from auditapp.annotators.offline import ACTIVE, list_runs, read_run_progress
 from auditapp.annotators.pure.answers import EXAMPLE_NUMBERS, write_answer_schema
 from auditapp.annotators.pure.learning import MIN_POSITIVES
 from auditapp.annotators.pure.prompts import MAX_EARLIER, sends_earlier
@@ -45,9 +46,8 @@ from auditapp.annotators.queries.annotators import (
     read_own_set,
 )
 from auditapp.annotators.queries.boundary_edits import count_moved
-from auditapp.annotators.queries.offline import ACTIVE, list_runs, read_run_progress
 from auditapp.annotators.queries.turn_answers import AnswerCounts, count_by_batch, find_turn_answers, list_batches
-from auditapp.annotators.queries.withholding import list_run_interviews, list_seen_turns
+from auditapp.annotators.withholding import list_run_interviews, list_seen_turns
 from auditapp.batches.kinds import get_kind
 from auditapp.batches.launching import LaunchPlan
 from auditapp.batches.ledger.leases import is_worker_alive

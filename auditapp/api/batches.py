@@ -16,8 +16,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from auditapp.api.bulk import LinesRenderer
-from auditapp.api.inputs import Body, Dollars, Numeral, Parameters, TrueOrFalse, Words
-from auditapp.api.outputs import RowOutput
+from auditapp.api.fields import Body, Dollars, Numeral, Parameters, RowOutput, TrueOrFalse, Words
 from auditapp.api.views import PageParameters, Pages, StudyView, find_row
 from auditapp.batches import actions
 from auditapp.batches.kinds import get_kind, is_always_visible

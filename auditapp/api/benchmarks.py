@@ -14,13 +14,15 @@ from rest_framework.response import Response
 
 from auditapp.api.batches import ReportOutput, describe_reported
 from auditapp.api.errors import InvalidParameters
-from auditapp.api.inputs import (
+from auditapp.api.fields import (
     Body,
     Choice,
     FileBody,
     FileParser,
     Numeral,
     Parameters,
+    RecordOutput,
+    RowOutput,
     TrueOrFalse,
     Uuid,
     WholeNumber,
@@ -35,7 +37,6 @@ from auditapp.api.launching import (
     find_variant,
     read_options,
 )
-from auditapp.api.outputs import RecordOutput, RowOutput
 from auditapp.api.views import PageParameters, Pages, StudyView, at_one_address, find_row
 from auditapp.batches.kinds import get_kind
 from auditapp.batches.launching import MAX_REPEATS, LaunchPlan

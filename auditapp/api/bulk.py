@@ -24,19 +24,19 @@ from auditapp.api.codings import (
     take_sentence,
 )
 from auditapp.api.errors import ErrorOutput, explain, write_error
-from auditapp.api.inputs import (
+from auditapp.api.fields import (
     MAX_FILE_NAME,
     Body,
     Choice,
     FileBody,
     FileParser,
     LinesParser,
+    RecordOutput,
     TrueOrFalse,
     Words,
     read_json,
 )
 from auditapp.api.interviews import ListInterviews
-from auditapp.api.outputs import RecordOutput
 from auditapp.api.views import StudyView, at_one_address
 from transcripts.accounts.models import Scope
 from transcripts.audit_trail import trail

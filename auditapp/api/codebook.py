@@ -12,8 +12,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from auditapp.api.inputs import Choice, FileBody, FileParser, TrueOrFalse
-from auditapp.api.outputs import RowOutput
+from auditapp.api.fields import Choice, FileBody, FileParser, RowOutput, TrueOrFalse
 from auditapp.api.views import PageParameters, Pages, StudyView, at_one_address
 from transcripts.accounts.models import Scope
 from transcripts.codebook.actions import import_codebook, plan_import, publish_version

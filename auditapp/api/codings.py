@@ -15,8 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from auditapp.api.errors import InvalidParameters
-from auditapp.api.inputs import Choice, Moment, Numeral, RowBody, Words
-from auditapp.api.outputs import RowOutput
+from auditapp.api.fields import Choice, Moment, Numeral, RowBody, RowOutput, Words
 from auditapp.api.views import PageParameters, Pages, StudyView, at_one_address, list_columns
 from transcripts.accounts.models import Scope
 from transcripts.analysis.search.pure.words import split_answer

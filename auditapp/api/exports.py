@@ -13,8 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from auditapp.api.errors import Conflict
-from auditapp.api.inputs import Body, Choice, TrueOrFalse, Words
-from auditapp.api.outputs import RecordOutput, RowOutput
+from auditapp.api.fields import Body, Choice, RecordOutput, RowOutput, TrueOrFalse, Words
 from auditapp.api.views import PageParameters, Pages, StudyView
 from transcripts.accounts.models import Scope as TokenScope
 from transcripts.corpus.models import RUN_FACTS, Kind

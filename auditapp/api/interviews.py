@@ -10,8 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from auditapp.api.inputs import Choice, Moment
-from auditapp.api.outputs import RowOutput
+from auditapp.api.fields import Choice, Moment, RowOutput
 from auditapp.api.views import Cursor, CursorParameters, PageParameters, Pages, StudyView, find_row, list_columns
 from transcripts.blinding.viewers import Viewer
 from transcripts.corpus.models import RUN_FACTS, Interview, InterviewChange, InterviewVersion, Relation, Sentence, Turn

@@ -15,8 +15,7 @@ from auditapp.annotators.actions.launching import launch_model, plan_annotation
 from auditapp.annotators.launch_review import add_review
 from auditapp.annotators.models import Annotator
 from auditapp.api.batches import BatchView, check_name
-from auditapp.api.inputs import Body, Choice, Dollars, TrueOrFalse, Uuid, WholeNumber, Words
-from auditapp.api.outputs import InDollars
+from auditapp.api.fields import Body, Choice, Dollars, InDollars, TrueOrFalse, Uuid, WholeNumber, Words
 from auditapp.api.studies import ListGrants, describe_grant
 from auditapp.api.views import StudyView
 from auditapp.batches.actions import MAX_NAME_LENGTH

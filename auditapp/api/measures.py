@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from auditapp.annotators.models import Annotator
 from auditapp.annotators.queries.annotators import list_annotators
 from auditapp.api.errors import InvalidParameters
-from auditapp.api.inputs import Choice, Numeral, Parameters
+from auditapp.api.fields import Choice, Numeral, Parameters
 from auditapp.api.views import PageParameters, Pages, StudyView, find_row
 from auditapp.evaluation.queries.calibration_tables import BLINDING, OF_PEOPLE, CodeRow
 from auditapp.evaluation.views.calibration import Asked, compare, read_asked

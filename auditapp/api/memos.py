@@ -12,8 +12,7 @@ from rest_framework.response import Response
 
 from auditapp.api.codings import SINCE, WITHDRAWN, changed_since
 from auditapp.api.errors import Conflict
-from auditapp.api.inputs import Choice, Moment, Numeral, RowBody, WholeNumber, Words
-from auditapp.api.outputs import RowOutput
+from auditapp.api.fields import Choice, Moment, Numeral, RowBody, RowOutput, WholeNumber, Words
 from auditapp.api.views import PageParameters, Pages, StudyView, at_one_address, list_columns
 from transcripts.accounts.models import Scope
 from transcripts.analysis.notebook.actions import MemoChanged, revise_memo, withdraw_memo, write_memo

@@ -15,8 +15,7 @@ from rest_framework.response import Response
 
 from auditapp.api.codings import LabelParameters, check_quote, find_code, find_sentence, narrow_labels
 from auditapp.api.errors import Conflict, InvalidParameters
-from auditapp.api.inputs import Body, Choice, Numeral, Parameters, RowBody, WholeNumber, Words
-from auditapp.api.outputs import RowOutput
+from auditapp.api.fields import Body, Choice, Numeral, Parameters, RowBody, RowOutput, WholeNumber, Words
 from auditapp.api.views import PageParameters, Pages, StudyView, at_one_address, list_columns
 from transcripts.accounts.models import Scope
 from transcripts.coding.actions.links import add_link, withdraw_link

@@ -16,7 +16,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from auditapp.api.errors import ErrorOutput
-from auditapp.api.inputs import Choice, Parameters
+from auditapp.api.fields import Choice, Parameters
 from auditapp.api.views import ApiView, StudyView, find_scope
 from transcripts.ui.typed_text import MAX_ID
 

@@ -10,9 +10,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from auditapp.api.codings import LabelParameters, check_quote, narrow_labels, take_sentence
-from auditapp.api.inputs import Choice, RowBody, WholeNumber
+from auditapp.api.fields import Choice, RowBody, RowOutput, WholeNumber
 from auditapp.api.negotiation import NegotiationView
-from auditapp.api.outputs import RowOutput
 from auditapp.api.views import PageParameters, Pages, at_one_address, list_columns
 from transcripts.accounts.models import Scope
 from transcripts.corpus.models import Sentence, Turn

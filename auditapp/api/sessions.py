@@ -11,8 +11,18 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from auditapp.api.errors import Conflict
-from auditapp.api.inputs import Body, Choice, Dollars, FileParser, RowBody, Uuid, WholeNumber, Words
-from auditapp.api.outputs import RecordOutput, RowOutput
+from auditapp.api.fields import (
+    Body,
+    Choice,
+    Dollars,
+    FileParser,
+    RecordOutput,
+    RowBody,
+    RowOutput,
+    Uuid,
+    WholeNumber,
+    Words,
+)
 from auditapp.api.views import PageParameters, Pages, StudyView, at_one_address, find_row, list_columns
 from auditapp.benchmarks.scenarios.actions.asking import ask, record_answer
 from auditapp.benchmarks.scenarios.actions.scripts import branch_session, open_session

@@ -8,13 +8,12 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from auditapp.api.inputs import Body, Words
-from auditapp.api.outputs import InDollars, RowOutput
+from auditapp.api.fields import Body, InDollars, RowOutput, Words
 from auditapp.api.views import ApiView, PageParameters, Pages, StudyView, at_one_address
 from auditapp.batches.pages.progress import describe_grants
 from auditapp.llm.grants import list_grants
 from auditapp.llm.models import Grant
-from auditapp.webhooks import actions, queries
+from auditapp.webhooks import actions
 from auditapp.webhooks.models import MAX_ADDRESS, Webhook
 from transcripts.accounts.models import Scope
 from transcripts.studies.models import Membership
@@ -139,7 +138,7 @@ class ListWebhooks(StudyView):
     pagination_class = Pages
 
     def get(self, request: Request, slug: str) -> Response:
-        return self.answer_page(queries.list_webhooks(self.study))
+        return self.answer_page(self.study.webhooks.with_counts())
 
 
 class AddWebhook(StudyView):

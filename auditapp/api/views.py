@@ -22,7 +22,7 @@ from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
 from auditapp.api.errors import InvalidParameters, PlainHttp, ScopeMissing
-from auditapp.api.inputs import Body, Numeral, Parameters, StrictJsonParser
+from auditapp.api.fields import Body, Numeral, Parameters, StrictJsonParser
 from transcripts.accounts.models import ApiToken, Scope, User
 from transcripts.blinding.viewers import Viewer
 from transcripts.studies.access import open_study

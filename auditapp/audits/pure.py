@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
@@ -42,14 +41,12 @@ def pair_reviewers(marks: Iterable[Mark]) -> Iterator[tuple[str, str, list[tuple
 
 
 def measure_kappa(pairs: Sequence[tuple[bool, bool]]) -> float | None:
-    """Cohen's kappa of two reviewers' yes and no; None where it is not defined, as when both always say the same one thing."""
+    """Cohen's kappa of two reviewers' yes and no; None where it is not defined."""
     # Loads numpy.
-    from transcripts.statistics import coefficients
+    from transcripts.statistics.coefficients import find_kappa
 
     counts = Counter(pairs)
-    table = coefficients.count_pairs(counts[True, True], counts[True, False], counts[False, True], counts[False, False])
-    kappa = float(coefficients.measure_kappa(table))
-    return None if math.isnan(kappa) else kappa
+    return find_kappa(counts[True, True], counts[True, False], counts[False, True], counts[False, False])
 
 
 def warn_of_unmarked(marked: int, size: int) -> list[str]:

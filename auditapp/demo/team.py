@@ -18,9 +18,9 @@ from django.db import transaction
 
 from auditapp.annotators.actions.annotators import ensure_annotator
 from auditapp.annotators.actions.launching import launch_offline, launch_preannotation
-from auditapp.annotators.actions.withholding import close_draft_interview, open_draft_interview
 from auditapp.annotators.models import Annotator, Suggestion
-from auditapp.annotators.runner.offline import run_offline
+from auditapp.annotators.offline import run_offline
+from auditapp.annotators.withholding import close_draft_interview, open_draft_interview
 from auditapp.batches.models import Batch
 from auditapp.batches.routes import live_run
 from auditapp.benchmarks.experiments import actions as experiments

@@ -19,12 +19,11 @@ from django.utils import timezone
 
 from auditapp.annotators.actions.annotators import MAX_TASK, render_instructions
 from auditapp.annotators.actions.launching import plan_annotation
-from auditapp.annotators.actions.withholding import ensure_arms
 from auditapp.annotators.models import CHECK_KIND, CRITIC_KIND, Annotator, CodeChoice
 from auditapp.annotators.pure.checking import REPEAT, change_codes, list_conditions
 from auditapp.annotators.pure.prompts import PROMPT_VERSION, CodeText
 from auditapp.annotators.queries.annotators import find_sent_redaction, make_code_text, read_prompt_codebook
-from auditapp.annotators.queries.withholding import list_withheld_answers
+from auditapp.annotators.withholding import ensure_arms, list_withheld_answers
 from auditapp.audits.actions import check_seed, store_mark, store_sample
 from auditapp.batches.kinds import ANSWER_SCHEMA
 from auditapp.batches.launching import DEFAULT_OPTIONS, LaunchOptions, LaunchPlan, PlannedArm, launch_once

@@ -10,8 +10,8 @@ from auditapp.annotators.models import CRITIC_KIND, CriticAnswer, Suggestion
 from auditapp.annotators.pure.answers import list_critic_alarms
 from auditapp.annotators.pure.sent_copy import make_copy
 from auditapp.annotators.queries.annotators import goes_by_a_list
-from auditapp.annotators.queries.withholding import find_critic_visibility, list_read_interviews
-from auditapp.annotators.runner.turns import read_earlier
+from auditapp.annotators.runner import read_earlier
+from auditapp.annotators.withholding import find_critic_visibility, list_read_interviews
 from auditapp.batches.kinds import Answered, ArmOutcomes, BatchKind, Visibility, alarm_by_model
 from auditapp.batches.ledger.endings import PROVIDER_ERROR
 from auditapp.batches.models import Arm, Batch

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from auditapp.llm.credentials import build_account
+from auditapp.llm.credentials import SealBroken, build_account, read_allowed_addresses, seal_again, seal_key
 from auditapp.llm.models import (
     MAX_OUTPUT_TOKENS,
     MAX_PRICE,
@@ -34,8 +34,7 @@ from auditapp.llm.providers.base import ChatRequest, Traits
 from auditapp.llm.providers.probing import ProbeFailed, probe
 from auditapp.llm.pure.key_removal import remember_key
 from auditapp.llm.pure.model_settings import SAMPLING, SamplingError, check_sampling, find_family
-from auditapp.llm.queries import find_capabilities, find_prices, read_allowed_addresses
-from auditapp.llm.sealing import SealBroken, seal_again, seal_key
+from auditapp.llm.queries import find_capabilities, find_prices
 from auditapp.outbound.addresses import (
     NoAddress,
     check_base_url,

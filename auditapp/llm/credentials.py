@@ -1,7 +1,10 @@
-"""An account ready for use, with its key; and whether texts sent to a model leave the site, so that consent is needed.
+"""The keys of accounts: stored under a seal and found for a call; and whether texts leave the site.
 
-This is decided by the text of the address alone; no name is looked up. In case of doubt the model counts as external, because an
-unnecessary request for consent does less harm than a missing one.
+A stored key is encrypted ("sealed") with FIELD_KEY, which is never in the database. A seal contains the address that its key is
+for. If something else changes the address in the database, the seal no longer opens.
+
+Whether texts sent to a model leave the site, so that consent is needed, is decided by the text of the address only; no name is
+looked up. In case of doubt the model counts as external: asking for a consent too many does less harm than one too few.
 """
 
 from __future__ import annotations
@@ -12,17 +15,49 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from auditapp.llm.models import ModelVariant, ProviderAccount
+from auditapp.llm.models import AllowedAddress, ModelVariant, ProviderAccount
 from auditapp.llm.providers.base import Account, ProviderNotReady
 from auditapp.llm.pure.key_removal import remember_key
-from auditapp.llm.queries import read_allowed_addresses
-from auditapp.llm.sealing import SealBroken, open_key
 from auditapp.outbound.addresses import looks_private, may_be_sent, name_address, read_numbers
+from transcripts.accounts import sealing
 
 # This machine and private networks (RFC 1122, RFC 1918, RFC 4193).
 OWN_NETWORKS = [IPv4Network(each) for each in ("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")]
 OWN_NETWORKS_6 = [IPv6Network(each) for each in ("::1/128", "fc00::/7")]
 OWN_ENDINGS = (".localhost", ".local")
+
+
+class SealBroken(Exception):
+    """A stored key cannot be opened. The message says why and what to do; it never contains the key."""
+
+
+def seal_key(key: str, *, address: str) -> str:
+    """``key`` encrypted with the first key of FIELD_KEY, for the account with this address."""
+    return sealing.seal({"address": address, "key": key})
+
+
+def open_key(sealed: str, *, address: str) -> str:
+    """The decrypted key. Raises ``SealBroken``."""
+    content = _open_seal(sealed)
+    if content.get("address") != address:
+        raise SealBroken("The stored key was set for another address, so it is not used. Set the key again.")
+    return content["key"]
+
+
+def seal_again(sealed: str) -> str:
+    """The same key, encrypted with the first key of FIELD_KEY. Raises ``SealBroken``."""
+    content = _open_seal(sealed)
+    return seal_key(content["key"], address=content["address"])
+
+
+def _open_seal(sealed: str) -> dict[str, str]:
+    try:
+        return sealing.open_seal(sealed)
+    except sealing.SealBroken:
+        raise SealBroken(
+            "FIELD_KEY does not decrypt the stored key, which was encrypted with another one. Put the former FIELD_KEY back (it "
+            "can contain several keys, separated by commas), or set the key of the account again."
+        ) from None
 
 
 def build_account(account: ProviderAccount, parameters: dict[str, object]) -> Account:
@@ -95,3 +130,8 @@ def _is_own(numbers: IPv4Address | IPv6Address) -> bool:
 
 def _is_listed(base_url: str) -> bool:
     return name_address(base_url) in read_allowed_addresses() | settings.ALLOW_PRIVATE_PROVIDERS
+
+
+def read_allowed_addresses() -> frozenset[str]:
+    """The private addresses (``host:port``) on the list in the database."""
+    return frozenset(AllowedAddress.objects.values_list("address", flat=True))

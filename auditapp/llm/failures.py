@@ -1,4 +1,4 @@
-"""Django's reports of failed requests, without the keys of providers."""
+"""Django's reports of failed requests, without the keys of providers. Imported while logging is set up, before there are models."""
 
 from __future__ import annotations
 

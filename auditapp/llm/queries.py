@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from django.db.models import Count
 
-from auditapp.llm.models import AllowedAddress, Capabilities, ModelVariant, Price, ProviderAccount
+from auditapp.llm.credentials import SealBroken, open_key
+from auditapp.llm.models import Capabilities, ModelVariant, Price, ProviderAccount
 from auditapp.llm.providers import DEFAULT_MAX_OUTPUT
-from auditapp.llm.sealing import SealBroken, open_key
 from transcripts.hooks import load_registrations
 from transcripts.studies.models import Study
 from transcripts.studies.roles import Permission
@@ -57,11 +57,6 @@ def is_open_ended(variant: ModelVariant, capabilities: Capabilities | None) -> b
     """Whether nothing limits what one answer can cost: no limit is set, and the model's maximum is not known. Reads
     variant.account."""
     return variant.max_tokens is None and find_max_output(variant, capabilities) is None
-
-
-def read_allowed_addresses() -> frozenset[str]:
-    """The private addresses (``host:port``) on the list in the database."""
-    return frozenset(AllowedAddress.objects.values_list("address", flat=True))
 
 
 def list_variants() -> list[dict[str, object]]:

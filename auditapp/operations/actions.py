@@ -33,6 +33,7 @@ from auditapp.batches.actions import pause_batches
 from auditapp.batches.models import Batch
 from auditapp.site.environment import make_data_folder, mark_data_folder
 from transcripts.audit_trail import trail
+from transcripts.exchange.actions import hash_file
 from transcripts.refusals import Refused
 
 BACKED_UP = "site.backed_up"
@@ -363,12 +364,6 @@ def _check_members(path: Path, archive: zipfile.ZipFile, manifest: dict[str, Any
 def _read(stream: IO[bytes]) -> Iterator[bytes]:
     while chunk := stream.read(CHUNK):
         yield chunk
-
-
-def hash_file(path: Path) -> str:
-    """The SHA-256 of a file."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _flush(path: Path) -> None:

@@ -16,10 +16,9 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from auditapp.annotators.actions.withholding import ensure_arms
 from auditapp.annotators.models import Suggestion, TurnArm
 from auditapp.annotators.queries.boundary_edits import find_current_sentences
-from auditapp.annotators.queries.withholding import find_arms, is_draft
+from auditapp.annotators.withholding import ensure_arms, find_arms, is_draft
 from auditapp.suggestions.models import Response, Showing
 from auditapp.suggestions.queries import PanelState, find_look_at, find_present_codes, find_showing, read_panel
 from transcripts.accounts.models import User

@@ -15,7 +15,6 @@ from typing import Any
 from django.db.models import QuerySet
 
 from auditapp.annotators.models import KIND, Annotator, CodeChoice, CriticAnswer, OfflineAnswer, Suggestion, TurnAnswer
-from auditapp.annotators.pure.edited_turns import EditedTurn
 from auditapp.annotators.queries.boundary_edits import find_words, read_turns
 from auditapp.batches.models import Cell
 from auditapp.suggestions.models import Response, Showing
@@ -25,6 +24,7 @@ from transcripts.codebook.queries import current_version
 from transcripts.coding.models import Coding, Decision, Reveal
 from transcripts.coding.values import keep_answers
 from transcripts.corpus.models import Sentence
+from transcripts.corpus.pure.boundaries import EditedTurn
 from transcripts.studies.models import Study
 
 # How much of the turn is shown on either side of the evidence for a code of the whole turn.

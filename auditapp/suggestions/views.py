@@ -1,27 +1,29 @@
 """The machine panel of the desk, which knows this room by its addresses only; and what coders are shown: the share of turns that
-never shows suggestions, and draft interviews.
+never shows suggestions, and draft interviews. With the forms of both.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, ClassVar
 
+from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from auditapp.annotators.actions.withholding import (
+from auditapp.annotators.models import DraftInterview, Suggestion, WithholdingPlan
+from auditapp.annotators.queries.boundary_edits import find_current_sentences
+from auditapp.annotators.withholding import (
     USUAL_SHARE,
     close_draft_interview,
+    count_drawn,
+    list_drafts,
     open_draft_interview,
     set_withholding,
 )
-from auditapp.annotators.models import DraftInterview, Suggestion, WithholdingPlan
-from auditapp.annotators.queries.boundary_edits import find_current_sentences
-from auditapp.annotators.queries.withholding import count_drawn, list_drafts
 from auditapp.suggestions.actions import (
     PLACED_NOWHERE,
     accept_suggestion,
@@ -31,19 +33,69 @@ from auditapp.suggestions.actions import (
     show_suggestions,
     undo_response,
 )
-from auditapp.suggestions.forms import DraftForm, ResponseForm, WithholdingForm
 from auditapp.suggestions.models import Response
 from auditapp.suggestions.queries import PanelState, find_look_at
 from transcripts.coding.actions import NotDecided
-from transcripts.coding.models import Enactment, Level
-from transcripts.corpus.models import Sentence, Turn
+from transcripts.coding.models import Coding, Enactment, Level
+from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.desk.forms import read_answers
 from transcripts.refusals import Refused
 from transcripts.studies.access import StudyRequest, post, study_view
+from transcripts.studies.models import Study
 from transcripts.studies.roles import Permission
-from transcripts.ui.forms import at_form
+from transcripts.ui.forms import RowForm, at_form
 
 SCRIPT_HEADER = "X-Desk"
+ACTS = [("accept", "Accept"), ("reject", "Reject"), ("edit", "Edit"), ("undo", "Take back"), ("redo", "Do again")]
+
+
+class ResponseForm(RowForm):
+    """What a person makes of a suggestion. An edit says why."""
+
+    act = forms.ChoiceField(choices=ACTS, error_messages={"required": "Choose accept, edit or reject."})
+    others: ClassVar = {Coding: ("level", "enactment", "note")}
+    optional = ("level",)
+
+    class Meta(RowForm.Meta):
+        model = Response
+        fields = ("reason",)
+
+    def clean(self) -> dict[str, Any]:
+        if self.cleaned_data.get("act") == "edit" and not self.cleaned_data.get("reason"):
+            self.add_error("reason", "Give the reason for your changes in one line.")
+        return self.cleaned_data
+
+    def list_errors(self) -> list[str]:
+        """What is wrong, whichever field it is about."""
+        return [str(error) for errors in self.errors.values() for error in errors]
+
+
+class WithholdingForm(RowForm):
+    """The share of turns that never shows suggestions, for interviews drawn from now on."""
+
+    needed = ("reason",)
+    optional = ("seed",)
+
+    class Meta(RowForm.Meta):
+        model = WithholdingPlan
+        fields = ("share_percent", "seed", "reason")
+
+
+class DraftForm(RowForm):
+    """An interview to be read as a draft, and why."""
+
+    interview = forms.ModelChoiceField(queryset=Interview.objects.none())
+    field_order = ("interview", "reason")
+
+    class Meta(RowForm.Meta):
+        model = DraftInterview
+        fields = ("reason",)
+
+    def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        opened = DraftInterview.objects.filter(closed_at__isnull=True).values("interview")
+        interviews = Interview.objects.filter(study=study).exclude(pk__in=opened)
+        self.fields["interview"].queryset = interviews  # type: ignore[attr-defined]
 
 
 @require_POST

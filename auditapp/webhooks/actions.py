@@ -12,12 +12,11 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db import transaction
 
-from auditapp.llm.sealing import SealBroken, seal_again, seal_key
+from auditapp.llm.credentials import SealBroken, open_key, seal_again, seal_key
 from auditapp.outbound.addresses import NoAddress, check_base_url, looks_private, name_address
 from auditapp.outbound.clock import read_now
 from auditapp.webhooks.models import EVENTS, MAX_ADDRESS, TEST, TURNED_OFF, Delivery, Webhook
 from auditapp.webhooks.pure import make_signing_secret
-from auditapp.webhooks.queries import find_due
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.refusals import Refused
@@ -26,6 +25,7 @@ from transcripts.studies.models import Study
 # Where every process of the workers is busy a message waits; it is not to be followed by another at each sweep.
 NOTIFY_AGAIN_SECONDS = 20
 MAX_WEBHOOKS = 10
+MAX_DUE = 100
 
 
 def announce(event: str, *, study_id: int, data: Mapping[str, int | str]) -> None:
@@ -67,6 +67,12 @@ def sweep_deliveries() -> None:
     ]
     if untold:
         _notify(untold)
+
+
+def find_due() -> list[uuid.UUID]:
+    """The deliveries to be tried now; those that have waited longest come first."""
+    due = Delivery.objects.filter(state=Delivery.State.WAITING, due_at__lte=read_now())
+    return list(due.order_by("due_at").values_list("pk", flat=True)[:MAX_DUE])
 
 
 def _notify(delivery_ids: list[uuid.UUID]) -> None:
@@ -175,7 +181,7 @@ def seal_secrets_again(*, by: trail.Actor) -> tuple[int, list[str]]:
             webhook.secret_sealed = seal_again(webhook.secret_sealed)
         except SealBroken:
             if webhook.turned_off_at is None:
-                broken.append(f"webhook {webhook.pk} of {webhook.study.slug}")
+                broken.append(_name(webhook))
             continue
         webhook.save(update_fields=["secret_sealed"])
         done += 1
@@ -183,6 +189,21 @@ def seal_secrets_again(*, by: trail.Actor) -> tuple[int, list[str]]:
         details: dict[str, object] = {"sealed": done, "broken": len(broken)}
         trail.record("webhook.secrets_sealed_again", target="webhooks", by=by, details=details)
     return done, broken
+
+
+def find_broken_secrets() -> list[str]:
+    """The webhooks, with their study, whose secret FIELD_KEY does not decrypt."""
+    broken = []
+    for webhook in Webhook.objects.active().select_related("study"):
+        try:
+            open_key(webhook.secret_sealed, address=webhook.address)
+        except SealBroken:
+            broken.append(_name(webhook))
+    return broken
+
+
+def _name(webhook: Webhook) -> str:
+    return f"webhook {webhook.pk} of {webhook.study.slug}"
 
 
 def hold_webhook(webhook: Webhook) -> Webhook:

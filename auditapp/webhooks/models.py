@@ -6,7 +6,7 @@ import uuid
 from typing import ClassVar, Self
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Count, Q
 
 from transcripts.studies.models import Study
 
@@ -24,11 +24,19 @@ EVENTS = {
 
 
 class WebhookQuerySet(models.QuerySet["Webhook"]):
-    """Which webhooks work."""
+    """Which webhooks work, and what became of their deliveries."""
 
     def active(self) -> Self:
         """The webhooks that are not turned off."""
         return self.filter(turned_off_at__isnull=True)
+
+    def with_counts(self) -> Self:
+        """In the order they were added, with how many deliveries wait and were given up."""
+        state = Delivery.State
+        return self.annotate(
+            waiting=Count("deliveries", filter=Q(deliveries__state=state.WAITING)),
+            given_up=Count("deliveries", filter=Q(deliveries__state=state.GIVEN_UP)),
+        ).order_by("pk")
 
 
 class Webhook(models.Model):

@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.db.models import F
 
+from auditapp.llm.credentials import SealBroken, open_key
 from auditapp.llm.providers.base import Account, ErrorClass, ProviderNotReady
 from auditapp.llm.providers.http import CallFailed, HttpAccount
-from auditapp.llm.sealing import SealBroken, open_key
 from auditapp.outbound.addresses import name_address
 from auditapp.outbound.clock import read_now
 from auditapp.webhooks.models import TURNED_OFF, Delivery, Webhook

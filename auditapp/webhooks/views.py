@@ -7,11 +7,13 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from auditapp.webhooks import actions, queries
+from auditapp.webhooks import actions
 from auditapp.webhooks.models import EVENTS, MAX_ADDRESS, Webhook
 from auditapp.webhooks.pure import MAX_TRIES
 from transcripts.studies.access import StudyRequest, post, study_view
 from transcripts.studies.roles import Permission
+
+MAX_SHOWN = 50
 
 
 def list_choices() -> list[tuple[str, str]]:
@@ -40,7 +42,7 @@ def list_webhooks(request: StudyRequest) -> HttpResponse:
 def show_webhook(request: StudyRequest, webhook_id: int) -> HttpResponse:
     """What was sent to a webhook, and with what result."""
     webhook = _find(request, webhook_id)["webhook"]
-    page = {"webhook": webhook, "deliveries": queries.list_deliveries(webhook), "max_tries": MAX_TRIES}
+    page = {"webhook": webhook, "deliveries": webhook.deliveries.all()[:MAX_SHOWN], "max_tries": MAX_TRIES}
     return render(request, "webhooks/webhook.html", page)
 
 
@@ -50,7 +52,7 @@ def _find(request: StudyRequest, webhook_id: int) -> dict[str, Webhook]:
 
 def _render_list(request: StudyRequest, form: WebhookForm, added: tuple[Webhook, str] | None = None) -> HttpResponse:
     webhook, secret = added or (None, "")
-    page = {"webhooks": queries.list_webhooks(request.study), "form": form, "added": webhook, "secret": secret}
+    page = {"webhooks": request.study.webhooks.with_counts(), "form": form, "added": webhook, "secret": secret}
     return render(request, "webhooks/list.html", page, status=422 if form.errors else 200)
 
 

@@ -14,14 +14,14 @@ from django.utils import timezone
 
 from auditapp.annotators.actions.annotators import add_built_in_control_sentences, ensure_annotator
 from auditapp.annotators.actions.launching import launch_offline, launch_preannotation
-from auditapp.annotators.actions.withholding import (
+from auditapp.annotators.models import OfflineRun, Suggestion, TurnArm
+from auditapp.annotators.offline import run_offline
+from auditapp.annotators.withholding import (
     close_draft_interview,
     ensure_arms,
     open_draft_interview,
     set_withholding,
 )
-from auditapp.annotators.models import OfflineRun, Suggestion, TurnArm
-from auditapp.annotators.runner.offline import run_offline
 from auditapp.audits.actions import open_results
 from auditapp.batches.models import Batch
 from auditapp.batches.routes import live_run

@@ -151,7 +151,7 @@ def fill():
     """The ids of the interviews under their own ids, and one session per person."""
     from django.core.management import call_command
 
-    from auditapp.annotators.actions.withholding import set_withholding
+    from auditapp.annotators.withholding import set_withholding
     from auditapp.demo.actions import begin_demo
     from tests.browser import shown
     from transcripts.accounts.models import User
@@ -303,8 +303,8 @@ def sign_in(user):
 
 def prepare_suggestions():
     """A study whose interviews an annotator has read: one to open, one whose turns are withheld, and a draft."""
-    from auditapp.annotators.actions.withholding import open_draft_interview, set_withholding
     from auditapp.annotators.models import Suggestion
+    from auditapp.annotators.withholding import open_draft_interview, set_withholding
     from transcripts.audit_trail import trail
     from transcripts.codebook.actions import start_study
     from transcripts.corpus.actions import import_file
@@ -332,7 +332,7 @@ def suggest(interview, codes=("theme.balance", "theme.compassion"), *, family="t
     none."""
     from auditapp.annotators.actions.annotators import ensure_annotator
     from auditapp.annotators.actions.launching import launch_preannotation
-    from auditapp.annotators.runner.turns import PreannotationKind
+    from auditapp.annotators.runner import PreannotationKind
     from auditapp.batches.kinds import Answered
     from auditapp.batches.models import Cell
     from auditapp.llm.actions import add_model

@@ -12,7 +12,7 @@ from django.contrib.sessions.backends.base import VALID_KEY_CHARS
 from kombu.exceptions import ContentDisallowed
 from kombu.serialization import dumps, loads
 
-from auditapp.api.inputs import MAX_BODY
+from auditapp.api.fields import MAX_BODY
 from auditapp.batches.forms import MAX_ANSWER_FILE
 from auditapp.benchmarks.sob.pure import dataset_files
 from auditapp.site import serving

@@ -11,8 +11,8 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
 from auditapp.annotators.actions.annotators import add_control_sentence
-from auditapp.annotators.actions.withholding import ensure_arms, set_withholding
 from auditapp.annotators.models import Annotator, DraftInterview, OfflineRun, Suggestion, TurnAnswer
+from auditapp.annotators.withholding import ensure_arms, set_withholding
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, ProviderJob, Result, WorkQueue
 from auditapp.benchmarks.experiments.actions import draw_audit, load_enrolments, lock_plan
 from auditapp.benchmarks.experiments.pure.plans import make_plan

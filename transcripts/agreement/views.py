@@ -25,9 +25,8 @@ from transcripts.agreement.forms import CELLS, NOT_KNOWN, ReasonForm, SelectionF
 from transcripts.agreement.models import Adjudication
 from transcripts.agreement.pure.figures import Readings, fingerprint, list_stored, name_letter, order_readings
 from transcripts.agreement.queries import Place, Selection, find_interviews, list_families, list_places, read_items
-from transcripts.blinding.forms import UnblindingForm
 from transcripts.blinding.viewers import Viewer, get_viewer
-from transcripts.blinding.views import offer_unblinding
+from transcripts.blinding.views import UnblindingForm, offer_unblinding
 from transcripts.charts.figures import RowChart
 from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.models import Sentence

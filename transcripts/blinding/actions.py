@@ -17,6 +17,7 @@ from transcripts.blinding.viewers import find_unopened, list_labelled
 from transcripts.coding.models import CONDITION, NOT_CODING, Coding, Decision, Unblinding
 from transcripts.corpus import masked
 from transcripts.corpus.models import RUN_FACTS, Interview, InterviewChange, MaskedFacts, Standing
+from transcripts.desk.exchanges import write_value
 from transcripts.refusals import Refused
 from transcripts.rounds.queries import find_locked_interviews, find_unlocked_rounds
 from transcripts.studies.access import find_role
@@ -24,7 +25,6 @@ from transcripts.studies.actions import RoleChange
 from transcripts.studies.models import Study
 from transcripts.studies.roles import Permission, Role
 from transcripts.ui.typed_text import check_reason
-from transcripts.ui.values import write_value
 
 # Values of ``where`` without a page: an interview that is a draft, and a change of role.
 DRAFT = "draft"

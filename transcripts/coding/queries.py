@@ -486,16 +486,12 @@ def find_place_now(sentence: Sentence, quote: Extent | None) -> tuple[Sentence, 
     """The sentence that now contains the target: itself, or the piece with the quote, or else the first piece."""
     while sentence.retired_by_id is not None:
         pieces = list(Sentence.objects.filter(made_by=sentence.retired_by_id).order_by("start"))
-        was = get_extent(sentence)
-        shares = [(piece, share_quote(quote, get_extent(piece))) for piece in pieces] if quote else []
+        was = sentence.extent
+        shares = [(piece, share_quote(quote, piece.extent)) for piece in pieces] if quote else []
         sentence, quote = next(((piece, share) for piece, share in shares if share), (pieces[0], None))
         if quote is None and len(pieces) == 1:
             # Merged with a neighbour: the former target becomes a quote.
             quote = was
-        if quote == get_extent(sentence):
+        if quote == sentence.extent:
             quote = None
     return sentence, quote
-
-
-def get_extent(sentence: Sentence) -> Extent:
-    return Extent(sentence.start, sentence.end)

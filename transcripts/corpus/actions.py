@@ -391,7 +391,7 @@ def split_sentence(
     if (stored := changes.find_boundary_edit(idempotency_key, turn, BoundaryEdit.Kind.SPLIT, by)) is not None:
         return stored
     old = changes.lock_current(sentence.pk)
-    first, second = split_extent(turn.text, changes.extent_of(old), at)
+    first, second = split_extent(turn.text, old.extent, at)
     edit = changes.retire([old], turn=turn, kind=BoundaryEdit.Kind.SPLIT, by=by, idempotency_key=idempotency_key)
     pieces = changes.find_merged(old, second.start)
     if not pieces:

@@ -302,10 +302,6 @@ class SentenceRetired(BoundaryEditRefused):
     """A boundary edit has retired the sentence in the meantime."""
 
 
-def extent_of(sentence: Sentence) -> Extent:
-    return Extent(sentence.start, sentence.end)
-
-
 def lock_turn(study: Study, sentence: Sentence) -> Turn:
     """The turn of ``sentence``, locked, so that one person at a time edits its boundaries."""
     turn = Turn.objects.select_for_update().get(pk=sentence.turn_id)
@@ -349,7 +345,7 @@ def find_merged(old: Sentence, second_start: int) -> list[Sentence]:
         turn_id=old.turn_id, kind=BoundaryEdit.Kind.MERGE, made__start=old.start, made__end=old.end
     )
     for edit in merges.order_by("-pk").prefetch_related("retired"):
-        above, below = sorted(edit.retired.all(), key=extent_of)
+        above, below = sorted(edit.retired.all(), key=lambda sentence: sentence.extent)
         if below.start == second_start:
             return _copy_if_free(old.turn_id, [above, below])
     return []

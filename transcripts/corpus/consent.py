@@ -29,7 +29,10 @@ from transcripts.refusals import Refused
 from transcripts.studies.models import Study
 from transcripts.ui.typed_text import check_reason, check_text
 
-HOW_TO_RECORD = "A lead of the study can record a consent on the page “Consent” of “Interviews”, or with `manage.py interview consent`."
+HOW_TO_RECORD = (
+    "A lead of the study can record a consent on the page “Consent” of “Interviews”, or with "
+    "`manage.py interview consent`."
+)
 NO_CODING = (
     "The consent on record for this interview does not allow coding by people, so no code, link, score or memo can be added or "
     f"changed. {HOW_TO_RECORD}"

@@ -11,6 +11,7 @@ from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast
 from django.urls import reverse
 
+from transcripts.corpus.pure.boundaries import Extent
 from transcripts.corpus.pure.redacting import read_stored
 from transcripts.formats.interviews.base import MAX_BASIS_LENGTH
 from transcripts.history.models import Numbered
@@ -528,6 +529,11 @@ class Sentence(models.Model):
 
     def __str__(self) -> str:
         return f"sentence {self.pk} ({self.start}-{self.end} of turn {self.turn_id})"
+
+    @property
+    def extent(self) -> Extent:
+        """Where it is in the text of its turn."""
+        return Extent(self.start, self.end)
 
     @property
     def label(self) -> str:

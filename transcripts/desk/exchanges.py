@@ -1,17 +1,22 @@
-"""An interview as the desk shows it: rows in turns, in exchanges of a question and its answers; and the filters."""
+"""An interview as the desk shows it: rows in turns, in exchanges of a question and its answers; which are filtered; and values of
+files in words, as people read them: times, truth values, lists and objects.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, NamedTuple
+
+from django.utils.formats import date_format
 
 from transcripts.coding.next_sentence import Reason
 from transcripts.corpus.models import Interview, Turn
 from transcripts.desk.annotations import SentenceAnnotations
 from transcripts.formats.interviews.chat_content import pair_results
-from transcripts.ui.values import write_time
 
 LONG_QUESTION = 240
 SHORT_QUESTION = 60
@@ -25,6 +30,8 @@ LABELS: dict[str, str] = {
     Reason.DISAGREED: "Coders disagree",
     Reason.MEMO: "With memo",
 }
+TIME = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}")
+NOTHING = "–"
 
 
 class Row(NamedTuple):
@@ -330,3 +337,46 @@ def _bears(turn: TurnBlock, row: Row, identifier: str) -> bool:
     """Whether a code is applied to the sentence, or to its turn if it is the first of it."""
     chips = [*(row.marks.chips if row.marks else ()), *(turn.marks.chips if row is turn.rows[0] else ())]
     return any(chip.identifier == identifier for chip in chips)
+
+
+def write_time(text: str) -> str:
+    """An ISO 8601 time to the second in the zone that it names, as "1 Mar 2026, 10:00:05 UTC"; "" for any other text."""
+    if not TIME.match(text):
+        return ""
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        return ""
+    offset = at.strftime("%z")
+    zone = "" if not offset else " UTC" if offset == "+0000" else f" UTC{offset[:3]}:{offset[3:5]}"
+    return f"{date_format(at, 'j M Y, H:i:s')}{zone}"
+
+
+def write_value(value: Any) -> str:
+    """A value of a file's JSON in words: "reward: 1, passed: yes". Texts that hold an object or a list are read first."""
+    if isinstance(value, str):
+        return write_time(value) or _write_text(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None or value in ({}, []):
+        return NOTHING
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}: {_hold_together(each)}" for key, each in value.items())
+    if isinstance(value, Sequence):
+        return ", ".join(_hold_together(each) for each in value)
+    return str(value)
+
+
+def _write_text(text: str) -> str:
+    if text[:1] not in {"{", "["}:
+        return text
+    try:
+        return write_value(json.loads(text))
+    except (ValueError, RecursionError):
+        return text
+
+
+def _hold_together(value: Any) -> str:
+    """An object or list inside another, in brackets, so that its end is visible."""
+    words = write_value(value)
+    return f"({words})" if isinstance(value, (Mapping, list)) and value else words

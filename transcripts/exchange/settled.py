@@ -16,9 +16,8 @@ from typing import Any, NamedTuple
 
 from transcripts.accounts.models import User
 from transcripts.agreement.models import Adjudication
-from transcripts.agreement.queries import Selection, find_active
+from transcripts.agreement.queries import Selection, find_active, list_families
 from transcripts.codebook.models import Code, CodeFamily
-from transcripts.codebook.queries import current_version
 from transcripts.coding.models import Coding as CodingRow
 from transcripts.corpus.models import Consent, Interview, Relation, Sentence, Turn
 from transcripts.corpus.queries import list_consenting, list_scopes
@@ -98,7 +97,9 @@ def read_settled(study: Study, interviews: Collection[int]) -> Settled:
     decided: list[Decided] = []
     open_units: Counter[str] = Counter()
     threads = {score.thread for score in found.records.scores}
-    for family in _list_families(study):
+    for family in list_families(study):
+        if family.identifier not in FAMILIES_OF_NEGOTIATION or family.unit == CodeFamily.Unit.INTERVIEW:
+            continue
         for unit in _list_units(study, family, interviews):
             thread, turn = places[unit.sentence]
             if not unit.coders:
@@ -116,15 +117,6 @@ def read_settled(study: Study, interviews: Collection[int]) -> Settled:
     for codings in settled.values():
         codings.sort(key=lambda each: (each.coding.start, each.coding.family, each.coding.code))
     return Settled(index, settled, open_units, _list_episodes(found.records, settled, decided), threads)
-
-
-def _list_families(study: Study) -> list[CodeFamily]:
-    """The families of the current codebook that belong to negotiation."""
-    version = current_version(study)
-    if version is None:
-        return []
-    families = version.families.filter(identifier__in=FAMILIES_OF_NEGOTIATION).exclude(unit=CodeFamily.Unit.INTERVIEW)
-    return list(families.order_by("position"))
 
 
 def _list_units(study: Study, family: CodeFamily, interviews: Collection[int]) -> Iterator[_Unit]:

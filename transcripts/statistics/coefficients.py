@@ -96,6 +96,12 @@ def measure_kappa(counts: PairCounts) -> Floats:
     return divide(2 * (a * d - b * c), (a + b) * (b + d) + (a + c) * (c + d))
 
 
+def find_kappa(both: int, only_a: int, only_b: int, neither: int) -> float | None:
+    """Cohen's kappa of a single table; None where it is not defined, as when both always say the same one thing."""
+    kappa = float(measure_kappa(count_pairs(both, only_a, only_b, neither)))
+    return None if np.isnan(kappa) else kappa
+
+
 def measure_kappa_error(counts: PairCounts) -> Floats:
     """Large-sample standard error of Cohen's kappa (Fleiss, Cohen and Everitt 1969), for two categories.
 

@@ -47,7 +47,7 @@ def measure_fisher(part: int, n: int, other_part: int, other_n: int) -> float | 
 
 def measure_mcnemar(only_a: int, only_b: int) -> float:
     """Two-sided P that pairs change one way as often as the other (McNemar 1947, exact): of pairs that changed, the binomial
-    probability of a split at least as uneven. 1 where none changed."""
+    probability of a split at least as uneven. 1 where none changed. The sign test of Dixon and Mood (1946) is the same test."""
     changed, fewer = only_a + only_b, min(only_a, only_b)
     tail = math.fsum(math.exp(_log_choose(changed, k) - changed * math.log(2)) for k in range(fewer + 1))
     return min(1.0, 2 * tail)

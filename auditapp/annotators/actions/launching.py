@@ -24,8 +24,15 @@ from auditapp.annotators.actions.annotators import (
     render_instructions,
     require_version,
 )
-from auditapp.annotators.actions.withholding import ensure_arms
 from auditapp.annotators.models import KIND, Annotator, OfflineRun
+from auditapp.annotators.offline import (
+    ACTIVE,
+    list_coded_interviews,
+    list_interviews_to_read,
+    list_rules,
+    name_reader,
+    read_training_set,
+)
 from auditapp.annotators.pure.checking import REASK, shuffle_codes
 from auditapp.annotators.pure.learning import MIN_POSITIVES
 from auditapp.annotators.pure.prompts import PROMPT_VERSION
@@ -36,14 +43,7 @@ from auditapp.annotators.queries.annotators import (
     list_possible_controls,
     read_prompt_codebook,
 )
-from auditapp.annotators.queries.offline import (
-    ACTIVE,
-    list_coded_interviews,
-    list_interviews_to_read,
-    list_rules,
-    read_training_set,
-)
-from auditapp.annotators.runner.offline import name_reader
+from auditapp.annotators.withholding import ensure_arms
 from auditapp.batches.kinds import ANSWER_SCHEMA
 from auditapp.batches.launching import DEFAULT_OPTIONS, LaunchOptions, LaunchPlan, PlannedArm, digest_asked, launch_once
 from auditapp.batches.models import Batch

@@ -15,10 +15,9 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from auditapp.annotators.models import Annotator, Suggestion
-from auditapp.annotators.pure.edited_turns import EditedSentence, EditedTurn
 from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.models import BoundaryEdit, Sentence
-from transcripts.corpus.pure.boundaries import Extent
+from transcripts.corpus.pure.boundaries import EditedSentence, EditedTurn, Extent
 from transcripts.corpus.queries import read_questions
 from transcripts.studies.models import Study
 

@@ -18,13 +18,12 @@ from django.db import connection
 from numpy.typing import NDArray
 
 from auditapp.annotators.models import Annotator, Suggestion, TurnAnswer
-from auditapp.annotators.pure.edited_turns import EditedTurn
 from auditapp.annotators.pure.prompts import list_read_codes
 from auditapp.annotators.queries.boundary_edits import read_edited_turns
 from auditapp.batches.models import Arm
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.corpus.models import Sentence, Standing
-from transcripts.corpus.pure.boundaries import Extent
+from transcripts.corpus.pure.boundaries import EditedTurn, Extent
 
 Numbers = NDArray[np.int64]
 

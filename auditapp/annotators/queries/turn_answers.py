@@ -10,8 +10,8 @@ from typing import Any
 from django.db.models import Count, Q, QuerySet, Sum
 
 from auditapp.annotators.models import CHECK_KIND, CRITIC_KIND, KIND, Annotator, CheckAnswer, OfflineRun, TurnAnswer
+from auditapp.annotators.offline import count_by_code, read_run_progress
 from auditapp.annotators.pure.checking import FIRST, Answer, build_report, judge_check
-from auditapp.annotators.queries.offline import count_by_code, read_run_progress
 from auditapp.batches.models import Arm, Batch, Cell
 from transcripts.codebook.models import Code
 from transcripts.corpus.models import Turn

@@ -101,7 +101,7 @@ def _read_plain(number: int, data: Mapping[str, object]) -> FileAnswer | str:
 
 def read_cell_id(data: Mapping[str, object]) -> int | None:
     """The cell to which a line belongs: ``custom_id`` "cell-12", or ``cell`` 12 or "12"."""
-    from auditapp.llm.providers.jobs_base import read_call_name
+    from auditapp.llm.providers.base import read_call_name
 
     name = data.get("custom_id", data.get("cell"))
     if isinstance(name, int) and not isinstance(name, bool):

@@ -21,8 +21,17 @@ from auditapp.batches.ledger.endings import CompletedCall, LeasedCell
 from auditapp.batches.ledger.leases import OPEN_JOBS
 from auditapp.batches.ledger.prompts import rewrite_request, write_requests
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, ProviderJob, WorkQueue
-from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest, ErrorClass, NextStep
-from auditapp.llm.providers.jobs_base import Line, Trouble, read_call_name, shorten_token
+from auditapp.llm.providers.base import (
+    CallOutcome,
+    ChatAnswer,
+    ChatRequest,
+    ErrorClass,
+    Line,
+    NextStep,
+    Trouble,
+    read_call_name,
+    shorten_token,
+)
 from auditapp.outbound.clock import read_now
 from transcripts.audit_trail import trail
 

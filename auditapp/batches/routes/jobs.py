@@ -36,15 +36,13 @@ from auditapp.llm.providers.base import (
     ChatAnswer,
     ChatRequest,
     ErrorClass,
-    NextStep,
-    ProviderNotReady,
-    SettingRefused,
-)
-from auditapp.llm.providers.jobs_base import (
     JobService,
     JobState,
     JobStatus,
     Line,
+    NextStep,
+    ProviderNotReady,
+    SettingRefused,
     Trouble,
 )
 from auditapp.outbound.clock import read_now

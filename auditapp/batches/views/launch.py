@@ -18,9 +18,8 @@ from auditapp.batches.launching import LaunchPlan, check_grants
 from auditapp.batches.models import Batch
 from auditapp.batches.pages.costs import review_launch
 from auditapp.batches.pages.progress import describe_money
-from transcripts.blinding.forms import UnblindingForm
 from transcripts.blinding.viewers import get_viewer
-from transcripts.blinding.views import offer_unblinding
+from transcripts.blinding.views import UnblindingForm, offer_unblinding
 from transcripts.coding.models import NOT_CODING
 from transcripts.refusals import Refused
 from transcripts.studies.access import StudyRequest, study_view

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.forms import Form
@@ -18,7 +19,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from auditapp.benchmarks.experiments import actions
-from auditapp.benchmarks.experiments.forms import MAX_UNITS_BYTES, DrawForm, PlanForm, UnitsForm
+from auditapp.benchmarks.experiments.actions import MAX_SAMPLE
 from auditapp.benchmarks.experiments.models import Experiment, SampledUnit
 from auditapp.benchmarks.experiments.pure.effects import (
     BOUNDS_EXPLAINED,
@@ -30,6 +31,7 @@ from auditapp.benchmarks.experiments.pure.effects import (
     write_side,
     write_unused,
 )
+from auditapp.benchmarks.experiments.pure.plans import Plan, PlanRefused, read_plan
 from auditapp.benchmarks.experiments.queries import (
     describe_experiment,
     list_experiments,
@@ -40,15 +42,61 @@ from auditapp.benchmarks.experiments.queries import (
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.charts.figures import Dot, Missing, Reference, Row, RowChart, Verdict
+from transcripts.formats.problems import ReadError
 from transcripts.formats.report_tables import Printed, ReportTable, Source, TableRow, declare, name_ends
 from transcripts.refusals import Refused
 from transcripts.statistics.figures import NONE, write_interval, write_number, write_out_of, write_p, write_signed
 from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.downloads import CONTENT_TYPES, address_files, offer_table, send_download, send_report_table
 from transcripts.studies.roles import Permission
-from transcripts.ui.forms import at_form, takes_uploads
+from transcripts.ui.forms import RowForm, at_form, limit_size, takes_uploads
+from transcripts.ui.typed_text import MAX_SEED
 
 SIDES = ("variant", "baseline")
+MAX_PLAN_BYTES = 1_000_000
+MAX_UNITS_BYTES = 100_000_000
+
+
+class PlanForm(RowForm):
+    """A plan to be locked."""
+
+    plan = forms.FileField(label="Plan", help_text="A JSON file; Help says what it contains.")
+
+    class Meta(RowForm.Meta):
+        model = Experiment
+        fields = ("name",)
+
+    def clean_plan(self) -> Plan:
+        """The plan in the file."""
+        file = self.cleaned_data["plan"]
+        if file.size > MAX_PLAN_BYTES:
+            raise forms.ValidationError(f"The file has {file.size:,} bytes; a plan has at most {MAX_PLAN_BYTES:,}.")
+        try:
+            return read_plan(file.read(), name="the plan")
+        except (PlanRefused, ReadError) as error:
+            raise forms.ValidationError(str(error)) from error
+
+
+class UnitsForm(forms.Form):
+    """Units to be loaded."""
+
+    file = forms.FileField(
+        label="Units",
+        help_text="A CSV with unit, arm, and where known group and outcomes.",
+        validators=[limit_size(MAX_UNITS_BYTES, "Divide it.")],
+    )
+
+
+class DrawForm(forms.Form):
+    """A sample to be drawn."""
+
+    per_arm = forms.IntegerField(label="Threads of each arm", min_value=1, max_value=MAX_SAMPLE, initial=30)
+    seed = forms.IntegerField(
+        label="Seed",
+        min_value=0,
+        max_value=MAX_SEED,
+        help_text="Any number; with it anybody can draw the same sample again.",
+    )
 
 
 class Figures(NamedTuple):

@@ -28,7 +28,7 @@ from auditapp.benchmarks.sob.pure.attributions import (
     published_mapping_rows,
     read_mapping,
 )
-from auditapp.benchmarks.sob.pure.dataset_texts import TargetLabels, load_published_targets, make_labels
+from auditapp.benchmarks.sob.pure.dataset_texts import TargetLabels, load_published_targets, make_labels, rank_strata
 from auditapp.benchmarks.sob.pure.instruments import BASE_TASK, load_instruments, published_rows
 from auditapp.benchmarks.sob.pure.report import PUBLISHED_FAMILIES, PUBLISHED_PAIRS
 from auditapp.llm.models import ModelVariant
@@ -294,7 +294,7 @@ def tabulate_texts(cells: Counter[tuple[str, str]]) -> dict[str, Any]:
     for (target, source), texts in cells.items():
         by_source[source] += texts
         by_target[target] += texts
-    sources = _rank(by_source)
+    sources = rank_strata(by_source)
     shown, rare = (
         (sources, []) if len(sources) <= MAX_COLUMNS else (sources[: MAX_COLUMNS - 1], sources[MAX_COLUMNS - 1 :])
     )
@@ -305,13 +305,9 @@ def tabulate_texts(cells: Counter[tuple[str, str]]) -> dict[str, Any]:
             + ([sum(cells[target, source] for source in rare)] if rare else []),
             "texts": by_target[target],
         }
-        for target in _rank(by_target)
+        for target in rank_strata(by_target)
     ]
     return {"sources": [*shown, *([OTHERS] if rare else [])], "lines": lines, "texts": by_source.total()}
-
-
-def _rank(counts: Counter[str]) -> list[str]:
-    return sorted(counts, key=lambda name: (-counts[name], name))
 
 
 def find_texts(dataset: Dataset, *, target: str | None, source: str | None) -> QuerySet[Text]:

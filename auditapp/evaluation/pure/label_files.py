@@ -50,8 +50,7 @@ def list_figures(report: Mapping[str, Any]) -> dict[str, object]:
         estimate = report["calibration"]["figures"][name]
         found |= {name: estimate.value, f"{name}{CI}": _list(estimate.interval), f"{name}_n": estimate.n}
         if report["has_turns"]:
-            drawn = estimate.figure.interval
-            found[f"{name}_turns{CI}"] = None if drawn is None else [drawn.low, drawn.high]
+            found[f"{name}_turns{CI}"] = _list(estimate.figure.interval)
     for name in ("raw", "pabak", "ac1"):
         found[name] = report["calibration"]["figures"][name].value
     return found | {

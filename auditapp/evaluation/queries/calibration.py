@@ -19,7 +19,7 @@ from auditapp.annotators.models import Annotator, CodeChoice, TurnAnswer, TurnAr
 from auditapp.annotators.pure.prompts import list_taught
 from auditapp.annotators.queries.boundary_edits import add_edited
 from auditapp.annotators.queries.machine_labels import MachineLabels, read_machine_labels, read_turn_labels
-from auditapp.annotators.queries.withholding import list_all_withheld
+from auditapp.annotators.withholding import list_all_withheld
 from auditapp.batches.models import Arm
 from auditapp.evaluation.models import Disagreement
 from auditapp.evaluation.pure.calibration import AnswerTable, CodeLabels, tabulate_answers

@@ -70,8 +70,8 @@ from auditapp.annotators.models import Annotator
 from auditapp.annotators.queries.annotators import list_with_answers
 from auditapp.evaluation.forms import CalibrationForm
 from transcripts.agreement.queries import list_families
-from transcripts.blinding.forms import UnblindingForm
 from transcripts.blinding.viewers import Viewer
+from transcripts.blinding.views import UnblindingForm
 from transcripts.codebook.models import CodeFamily
 from transcripts.studies.models import MethodChoice, Study
 from transcripts.studies.queries import Methods, read_methods

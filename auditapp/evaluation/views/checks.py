@@ -32,7 +32,7 @@ from auditapp.annotators.queries.turn_answers import (
     read_check,
     read_check_report,
 )
-from auditapp.annotators.queries.withholding import list_all_withheld
+from auditapp.annotators.withholding import list_all_withheld
 from auditapp.batches.launching import LaunchPlan
 from auditapp.batches.models import Batch
 from auditapp.batches.views.launch import run_wizard

@@ -25,7 +25,7 @@ from auditapp.annotators.models import Annotator, CriticAnswer
 from auditapp.annotators.pure.answers import describe_never_rejected
 from auditapp.annotators.queries.annotators import list_judge_results, warn_of_critic_family, warn_of_family
 from auditapp.annotators.queries.boundary_edits import read_passages
-from auditapp.annotators.queries.withholding import list_withheld_answers
+from auditapp.annotators.withholding import list_withheld_answers
 from auditapp.audits import views as pages
 from auditapp.audits.models import BaseMark
 from auditapp.audits.views import OpenResultsForm
@@ -48,9 +48,8 @@ from auditapp.evaluation.queries.positives import (
     read_report,
 )
 from auditapp.llm.models import ModelVariant
-from transcripts.blinding.forms import UnblindingForm
 from transcripts.blinding.viewers import get_viewer
-from transcripts.blinding.views import offer_unblinding
+from transcripts.blinding.views import UnblindingForm, offer_unblinding
 from transcripts.codebook.models import Code
 from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission

@@ -6,11 +6,11 @@ from auditapp.llm.providers.base import (
     ASSUMED_MAX_OUTPUT,
     Account,
     ChatRequest,
+    JobService,
     Provider,
     ProviderNotReady,
     max_output_tokens,
 )
-from auditapp.llm.providers.jobs_base import JobService
 
 __all__ = [
     "ASSUMED_MAX_OUTPUT",

@@ -27,13 +27,23 @@ from auditapp.llm.providers.base import (
     ChatAnswer,
     ChatRequest,
     ErrorClass,
+    JobState,
+    JobStatus,
+    Line,
     NextStep,
     SettingRefused,
+    Trouble,
     check_parameters,
+    dump_line,
     list_parameters,
     make_storable,
     max_output_tokens,
     read_budget,
+    read_call_name,
+    read_text,
+    read_unmade,
+    shorten_token,
+    take_object,
     write_anthropic_reasoning,
 )
 from auditapp.llm.providers.http import (
@@ -48,18 +58,6 @@ from auditapp.llm.providers.http import (
     read_refusal,
     refuse_setting,
     shorten,
-)
-from auditapp.llm.providers.jobs_base import (
-    JobState,
-    JobStatus,
-    Line,
-    Trouble,
-    dump_line,
-    read_call_name,
-    read_text,
-    read_unmade,
-    shorten_token,
-    take_object,
 )
 from auditapp.llm.providers.jobs_http import ask, read_lines
 from auditapp.llm.providers.openai_compatible import (

@@ -7,9 +7,17 @@ from dataclasses import replace
 
 import aiohttp
 
-from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep
+from auditapp.llm.providers.base import (
+    CallOutcome,
+    ChatAnswer,
+    ErrorClass,
+    Line,
+    NextStep,
+    Trouble,
+    make_trouble,
+    read_object,
+)
 from auditapp.llm.providers.http import CONNECT_SECONDS, CallFailed, HttpAccount
-from auditapp.llm.providers.jobs_base import Line, Trouble, make_trouble, read_object
 
 ReadAnswer = Callable[[int, Mapping[str, str], bytes], ChatAnswer]
 ReadLine = Callable[[Mapping[str, object]], Line | None]

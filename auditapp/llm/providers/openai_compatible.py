@@ -23,12 +23,20 @@ from auditapp.llm.providers.base import (
     ChatAnswer,
     ChatRequest,
     ErrorClass,
+    JobState,
+    JobStatus,
+    Line,
     NextStep,
     SettingRefused,
+    Trouble,
     check_parameters,
+    dump_line,
     list_parameters,
     make_storable,
     max_output_tokens,
+    read_text,
+    read_unmade,
+    take_object,
     write_chat_reasoning,
 )
 from auditapp.llm.providers.http import (
@@ -44,16 +52,6 @@ from auditapp.llm.providers.http import (
     read_refusal,
     refuse_setting,
     shorten,
-)
-from auditapp.llm.providers.jobs_base import (
-    JobState,
-    JobStatus,
-    Line,
-    Trouble,
-    dump_line,
-    read_text,
-    read_unmade,
-    take_object,
 )
 from auditapp.llm.providers.jobs_http import ask, read_lines
 

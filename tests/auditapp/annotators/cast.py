@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from auditapp.annotators.actions.launching import launch_model
 from auditapp.annotators.models import Annotator, Suggestion
-from auditapp.annotators.runner.turns import PreannotationKind
+from auditapp.annotators.runner import PreannotationKind
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Attempt, Batch, Cell, Result
 from auditapp.batches.pages import progress

@@ -15,7 +15,7 @@ from auditapp.annotators.actions.annotators import ensure_annotator, read_prompt
 from auditapp.annotators.actions.launching import launch_model
 from auditapp.annotators.models import Annotator, CodeChoice
 from auditapp.annotators.queries.turn_answers import PER_PAGE, count_turn_answers, find_turn_answers
-from auditapp.annotators.runner.turns import PreannotationKind
+from auditapp.annotators.runner import PreannotationKind
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Attempt, Batch, Result
 from tests.auditapp.annotators.cast import add_interviews, add_reader

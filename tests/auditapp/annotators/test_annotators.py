@@ -6,7 +6,7 @@ from auditapp.annotators.actions.annotators import draft_annotator, ensure_annot
 from auditapp.annotators.actions.launching import launch_model, launch_preannotation
 from auditapp.annotators.models import Annotator
 from auditapp.annotators.pure.prompts import PROMPT_VERSION
-from auditapp.annotators.runner.turns import PreannotationKind
+from auditapp.annotators.runner import PreannotationKind
 from tests.auditapp.annotators.cast import OFF_SITE, add_interviews, add_reader, allow, publish_next
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent

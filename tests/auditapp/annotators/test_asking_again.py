@@ -7,7 +7,7 @@ import pytest
 from auditapp.annotators.actions.annotators import ensure_annotator
 from auditapp.annotators.actions.launching import launch_preannotation
 from auditapp.annotators.models import CheckAnswer, ControlSentence, Suggestion, TurnAnswer
-from auditapp.annotators.runner.turns import read_asked_turns, render_turn_prompts
+from auditapp.annotators.runner import read_asked_turns, render_turn_prompts
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Arm, Cell
 from tests.auditapp.annotators.cast import KIND, add_reader, coding, read_material, say, standing

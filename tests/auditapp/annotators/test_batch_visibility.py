@@ -7,7 +7,7 @@ from django.urls import URLResolver, reverse
 from django.utils import timezone
 
 from auditapp.annotators.actions.launching import launch_preannotation
-from auditapp.annotators.runner.turns import PreannotationKind
+from auditapp.annotators.runner import PreannotationKind
 from auditapp.batches.models import Attempt, Batch
 from auditapp.batches.pages import progress
 from auditapp.batches.pages.progress import ENOUGH_CALLS, is_sum_shown, read_progress

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db.models import F
 
 from auditapp.annotators.actions.launching import launch_model
-from auditapp.annotators.runner.turns import PreannotationKind
+from auditapp.annotators.runner import PreannotationKind
 from auditapp.batches.actions import pause_batch, resume_batch
 from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.ledger.verify import verify_batches

@@ -15,7 +15,7 @@ from auditapp.annotators.models import Annotator, Suggestion, TurnAnswer
 from auditapp.annotators.pure.answers import MAX_RATIONALE
 from auditapp.annotators.pure.prompts import write_user_prompt
 from auditapp.annotators.pure.sent_copy import HOW_IT_IS_SENT, MAX_SEARCHED, WHAT_IS_SAID, find_instructions, make_copy
-from auditapp.annotators.runner.turns import PreannotationKind
+from auditapp.annotators.runner import PreannotationKind
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Arm, Batch
 from auditapp.llm.providers.base import CallOutcome

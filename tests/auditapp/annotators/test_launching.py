@@ -14,7 +14,7 @@ from auditapp.annotators.actions.annotators import (
 )
 from auditapp.annotators.actions.launching import launch_model, plan_annotation
 from auditapp.annotators.models import Annotator, CheckAnswer, ControlSentence, Suggestion, TurnAnswer, TurnArm
-from auditapp.annotators.runner.turns import PreannotationKind, read_asked_turns
+from auditapp.annotators.runner import PreannotationKind, read_asked_turns
 from auditapp.batches.kinds import Answered
 from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Arm, Batch

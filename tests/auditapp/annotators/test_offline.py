@@ -7,15 +7,13 @@ from django.core.management import CommandError, call_command
 from django.db import IntegrityError, OperationalError
 from django.dispatch import Signal
 
-from auditapp.annotators import tasks
+from auditapp.annotators import offline, tasks
 from auditapp.annotators.actions.launching import cancel_run, launch_offline, preview_training_set
 from auditapp.annotators.models import Annotator, OfflineAnswer, OfflineRun, Suggestion, TurnArm
+from auditapp.annotators.offline import CannotRead, find_idle_runs, find_unread, make_reader, run_offline
 from auditapp.annotators.pure import learning
 from auditapp.annotators.pure.prompts import list_read_codes, list_taught
-from auditapp.annotators.queries.offline import find_idle_runs, find_unread
-from auditapp.annotators.queries.withholding import list_withheld_answers
-from auditapp.annotators.runner import offline
-from auditapp.annotators.runner.offline import CannotRead, make_reader, run_offline
+from auditapp.annotators.withholding import list_withheld_answers
 from auditapp.batches.runner import recovery
 from auditapp.outbound.clock import read_now
 from tests.auditapp.annotators.cast import OTHER, TAUGHT, add_interviews_to_teach, code_blind, list_sentences, set_rules

@@ -4,7 +4,7 @@ from django.urls import reverse
 from auditapp.annotators import tasks
 from auditapp.annotators.actions.launching import launch_offline
 from auditapp.annotators.models import OfflineRun
-from auditapp.annotators.runner.offline import run_offline
+from auditapp.annotators.offline import run_offline
 from tests.auditapp.annotators.cast import OTHER, TAUGHT, add_interviews_to_teach, code_blind, set_rules
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail

@@ -8,10 +8,15 @@ import pytest
 from django.urls import reverse
 
 from auditapp.annotators.actions.launching import launch_model
-from auditapp.annotators.actions.withholding import ensure_arms, open_draft_interview
 from auditapp.annotators.models import Annotator, Suggestion, TurnArm
-from auditapp.annotators.queries.withholding import find_arms, list_all_withheld, list_undecided
-from auditapp.annotators.runner.turns import render_turn_prompts
+from auditapp.annotators.runner import render_turn_prompts
+from auditapp.annotators.withholding import (
+    ensure_arms,
+    find_arms,
+    list_all_withheld,
+    list_undecided,
+    open_draft_interview,
+)
 from auditapp.batches.models import Cell
 from auditapp.evaluation.actions import choose_annotator, plan_check
 from auditapp.evaluation.queries.calibration import find_listable, read_compared

@@ -11,7 +11,7 @@ from django.urls import reverse
 from auditapp.annotators.actions.launching import launch_model
 from auditapp.annotators.models import Annotator, Suggestion, TurnAnswer
 from auditapp.annotators.pure.answers import NOT_OFFERED
-from auditapp.annotators.runner.turns import PreannotationKind, render_turn_prompts
+from auditapp.annotators.runner import PreannotationKind, render_turn_prompts
 from auditapp.evaluation.actions import plan_check
 from auditapp.evaluation.pure.calibration import tabulate_answers
 from auditapp.evaluation.queries.calibration import read_answer_tables, read_compared

@@ -3,8 +3,8 @@
 import pytest
 from django.urls import reverse
 
-from auditapp.annotators.actions.withholding import ensure_arms
 from auditapp.annotators.models import TurnArm
+from auditapp.annotators.withholding import ensure_arms
 from auditapp.batches.models import Arm, Cell
 from tests.auditapp.annotators.cast import FACT, answer, bring_in, find_arm, launch, store
 from tests.auditapp.suggestions.cast import show_all

@@ -5,9 +5,15 @@ from collections import Counter
 
 import pytest
 
-from auditapp.annotators.actions.withholding import choose_withheld, ensure_arms, set_withholding
 from auditapp.annotators.models import TurnArm, WithholdingPlan
-from auditapp.annotators.queries.withholding import count_drawn, find_arms, list_withheld_answers
+from auditapp.annotators.withholding import (
+    choose_withheld,
+    count_drawn,
+    ensure_arms,
+    find_arms,
+    list_withheld_answers,
+    set_withholding,
+)
 from tests.conftest import make_user
 from tests.transcripts.coding.cast import last_event
 from tests.transcripts.rounds.cast import bring_in

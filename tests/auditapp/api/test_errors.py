@@ -12,7 +12,7 @@ from rest_framework.exceptions import Throttled
 
 from auditapp.api import studies
 from auditapp.api.errors import answer_exception, explain
-from auditapp.api.inputs import MAX_BODY
+from auditapp.api.fields import MAX_BODY
 from transcripts.coding.models import Coding
 
 pytestmark = pytest.mark.django_db

@@ -20,7 +20,7 @@ from auditapp.batches.models import Arm, Attempt, Batch, Cell, ProviderJob, Resu
 from auditapp.batches.routes import job_ledger, jobs
 from auditapp.llm.actions import add_model, set_capabilities
 from auditapp.llm.providers import openai_compatible
-from auditapp.llm.providers.jobs_base import JobState, JobStatus
+from auditapp.llm.providers.base import JobState, JobStatus
 from auditapp.llm.providers.openai_compatible import OpenAIJobs
 from auditapp.outbound.clock import read_now
 from tests.auditapp.batches.queues import Shop

@@ -9,10 +9,10 @@ from django.urls import reverse
 
 from auditapp.annotators.actions.annotators import add_control_sentence, ensure_annotator
 from auditapp.annotators.actions.launching import launch_preannotation
-from auditapp.annotators.actions.withholding import set_withholding
 from auditapp.annotators.models import TurnArm
 from auditapp.annotators.pure.checking import build_reask_report
 from auditapp.annotators.queries.turn_answers import count_rates
+from auditapp.annotators.withholding import set_withholding
 from auditapp.batches.models import Batch
 from auditapp.evaluation.actions import launch_check
 from auditapp.evaluation.forms import CheckForm

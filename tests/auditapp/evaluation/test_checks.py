@@ -5,11 +5,10 @@ import uuid
 import pytest
 
 from auditapp.annotators.actions.annotators import ensure_annotator
-from auditapp.annotators.actions.withholding import set_withholding
 from auditapp.annotators.models import CheckAnswer, Suggestion, TurnAnswer, TurnArm
 from auditapp.annotators.pure.checking import judge_check
 from auditapp.annotators.queries.turn_answers import read_check_report
-from auditapp.annotators.queries.withholding import list_withheld_answers
+from auditapp.annotators.withholding import list_withheld_answers, set_withholding
 from auditapp.batches.kinds import Answered, get_kind
 from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Batch, Cell

@@ -6,9 +6,9 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from auditapp.annotators.actions.withholding import ensure_arms, open_draft_interview, set_withholding
 from auditapp.annotators.models import TurnArm
 from auditapp.annotators.pure.figures import Tally
+from auditapp.annotators.withholding import ensure_arms, open_draft_interview, set_withholding
 from auditapp.evaluation.queries.influence import count_influence
 from auditapp.evaluation.views import rates as views
 from auditapp.suggestions.actions import accept_suggestion

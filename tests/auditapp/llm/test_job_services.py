@@ -9,11 +9,15 @@ import pytest
 from auditapp.batches.pure.answer_lines import read_answer_line
 from auditapp.llm.providers import anthropic, jobs_http, open_job_service, openai_compatible
 from auditapp.llm.providers.anthropic import read_anthropic_line, write_anthropic_line
-from auditapp.llm.providers.base import Account, ChatRequest, ErrorClass, NextStep, ProviderNotReady
-from auditapp.llm.providers.jobs_base import (
+from auditapp.llm.providers.base import (
+    Account,
+    ChatRequest,
+    ErrorClass,
     JobState,
     JobStatus,
     Line,
+    NextStep,
+    ProviderNotReady,
     Trouble,
     read_call_name,
 )

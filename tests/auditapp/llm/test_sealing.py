@@ -11,10 +11,9 @@ from django.core.management.base import CommandError
 from django.test import Client
 
 from auditapp.llm.actions import add_account, set_key
-from auditapp.llm.credentials import build_account
+from auditapp.llm.credentials import SealBroken, build_account, open_key, seal_key
 from auditapp.llm.providers.base import ProviderNotReady
 from auditapp.llm.queries import find_key_state
-from auditapp.llm.sealing import SealBroken, open_key, seal_key
 from auditapp.site.environment import env_addresses, env_field_keys, env_provider_keys
 from transcripts.audit_trail import trail
 

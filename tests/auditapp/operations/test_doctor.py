@@ -21,7 +21,7 @@ from kombu import Connection
 from auditapp.batches.models import Batch, Tick, WorkerSign
 from auditapp.batches.runner import tasks
 from auditapp.llm.models import ProviderAccount
-from auditapp.operations import actions, doctor
+from auditapp.operations import actions, health
 from tests.auditapp.operations.test_backup import leave_remains
 from tests.conftest import make_user
 from tests.support.databases import is_postgres
@@ -31,7 +31,7 @@ from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.jobs.models import ImportJob
 
-CHECK_POSTGRES = doctor._check_postgres
+CHECK_POSTGRES = health._check_postgres
 
 
 class Disk(NamedTuple):
@@ -41,7 +41,7 @@ class Disk(NamedTuple):
 
 
 def ask():
-    return {finding.name: finding for finding in doctor.examine()}
+    return {finding.name: finding for finding in health.examine()}
 
 
 def let_a_worker_live(problem=""):
@@ -60,8 +60,8 @@ def add_event(action, at):
 def _a_site_of_its_own(settings, tmp_path, monkeypatch):
     settings.SPOOL_FOLDER = tmp_path
     # The tests' own databases are in memory, or write without waiting for the disk.
-    monkeypatch.setattr(doctor, "_check_sqlite", lambda: "SQLite")
-    monkeypatch.setattr(doctor, "_check_postgres", lambda: "PostgreSQL")
+    monkeypatch.setattr(health, "_check_sqlite", lambda: "SQLite")
+    monkeypatch.setattr(health, "_check_postgres", lambda: "PostgreSQL")
 
 
 def test_a_site_in_order_passes_and_nothing_is_changed(study):
@@ -200,7 +200,7 @@ def test_each_fault_is_named_with_what_to_do(study, monkeypatch, settings, break
 def test_only_what_was_committed_counts_as_a_write(study):
     """On a full disk SQLite takes everything until the commit."""
     with CaptureQueriesContext(connection) as asked:
-        doctor._check_database()
+        health._check_database()
     kinds = [query["sql"].split()[0] for query in asked.captured_queries]
     assert kinds.count("INSERT") == kinds.count("DELETE") == 1
     assert not Tick.objects.filter(name="doctor").exists()
@@ -223,7 +223,7 @@ def test_a_newer_or_older_database_is_told(study):
 @pytest.mark.skipif(not is_postgres(), reason="a server that does not wait for its disk")
 @pytest.mark.django_db
 def test_a_server_that_may_lose_stored_work_is_told():
-    with pytest.raises(doctor._Wrong, match="may lose stored work when the power fails"):
+    with pytest.raises(health._Wrong, match="may lose stored work when the power fails"):
         CHECK_POSTGRES()
 
 

@@ -4,8 +4,8 @@ import uuid
 
 from django.utils import timezone
 
-from auditapp.annotators.actions.withholding import ensure_arms, set_withholding
 from auditapp.annotators.models import Annotator, OfflineAnswer, OfflineRun, Suggestion, TurnAnswer
+from auditapp.annotators.withholding import ensure_arms, set_withholding
 from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant

@@ -3,9 +3,9 @@
 import pytest
 from django.urls import reverse
 
-from auditapp.annotators.actions.withholding import close_draft_interview, open_draft_interview
 from auditapp.annotators.models import DraftInterview
 from auditapp.annotators.queries.machine_labels import read_machine_labels
+from auditapp.annotators.withholding import close_draft_interview, open_draft_interview
 from auditapp.suggestions.actions import accept_suggestion
 from auditapp.suggestions.models import Showing
 from tests.auditapp.suggestions.cast import add_annotator, decide, look, read, show_all, withhold_all

@@ -7,8 +7,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from auditapp.annotators.actions.withholding import ensure_arms
 from auditapp.annotators.models import Annotator, CodeChoice, CriticAnswer, Suggestion, TurnAnswer
+from auditapp.annotators.withholding import ensure_arms
 from auditapp.batches.models import Arm
 from auditapp.suggestions.actions import close_showings, reject_suggestion
 from auditapp.suggestions.models import Showing

@@ -11,12 +11,11 @@ from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils import timezone
 
-from auditapp.llm.sealing import open_key
+from auditapp.llm.credentials import open_key
 from auditapp.webhooks import actions, runner
 from auditapp.webhooks.actions import add_webhook, send_test, turn_off_webhook
 from auditapp.webhooks.models import EVENTS, Delivery, Webhook
 from auditapp.webhooks.pure import make_signing_secret, write_headers
-from auditapp.webhooks.queries import list_webhooks
 from tests.auditapp.llm.test_sealing import make_field_key
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.actions import start_study
@@ -29,7 +28,7 @@ PUBLIC = "https://example.org/hook"
 
 def test_webhooks_are_listed_in_the_order_in_which_they_were_added(study, lead):
     added = [add_webhook(study=study, address=f"{PUBLIC}/{name}", events=["batch.ended"], by=lead)[0] for name in "ba"]
-    assert list(list_webhooks(study)) == added
+    assert list(study.webhooks.with_counts()) == added
 
 
 class TestAddresses:

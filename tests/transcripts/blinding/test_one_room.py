@@ -8,7 +8,7 @@ NAMES = re.compile(r"\bUnblinding\b|\bcoding_unblinding\b|\.unblindings\b")
 ROOMS = ("transcripts/blinding/", "transcripts/coding/", "transcripts/desk/", "transcripts/exchange/")
 # Still to be ported; nothing may be added.
 LEFT = {
-    "auditapp/annotators/queries/withholding.py",
+    "auditapp/annotators/withholding.py",
     "auditapp/evaluation/queries/influence.py",
 }
 

@@ -11,9 +11,8 @@ from tests.transcripts.coding.cast import count_events, find_code, last_event, p
 from tests.transcripts.rounds.cast import bring_in, open_round
 from transcripts.analysis.notebook.actions import write_memo
 from transcripts.analysis.notebook.queries import Place
-from transcripts.blinding.forms import UnblindingForm
 from transcripts.blinding.viewers import Viewer, get_viewer
-from transcripts.blinding.views import offer_unblinding
+from transcripts.blinding.views import UnblindingForm, offer_unblinding
 from transcripts.codebook.actions import seed_codebook
 from transcripts.coding.models import Coding, Memo, Unblinding
 from transcripts.corpus.models import Sentence

@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.db import IntegrityError, transaction
 from django.urls import reverse
 
-from auditapp.annotators.runner.turns import render_turn_prompts
+from auditapp.annotators.runner import render_turn_prompts
 from auditapp.batches.models import Arm
 from tests.support.whole_study import ADDRESSES, set_stage
 from tests.test_access_matrix import OF_A_STUDY, Visitor, undone

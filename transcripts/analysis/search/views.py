@@ -28,9 +28,8 @@ from transcripts.analysis.search.pure.tables import SheetCell, SheetRow
 from transcripts.analysis.search.pure.words import EVERYBODY, OWN, Search, State, Together, read_terms
 from transcripts.analysis.search.queries import Catalog, read_catalog
 from transcripts.analysis.search.results import build_results, find_visibility, list_coders
-from transcripts.blinding.forms import UnblindingForm
 from transcripts.blinding.viewers import get_viewer
-from transcripts.blinding.views import offer_unblinding
+from transcripts.blinding.views import UnblindingForm, offer_unblinding
 from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import find_numbers

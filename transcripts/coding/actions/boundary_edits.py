@@ -18,7 +18,6 @@ from transcripts.audit_trail.trail import RowChange, row_changed, row_made
 from transcripts.codebook.models import CodeFamily
 from transcripts.coding.actions.links import carry_links, move_ends
 from transcripts.coding.models import Blinding, Coding, Decision, Level, Memo, Reveal, Unblinding
-from transcripts.coding.queries import get_extent
 from transcripts.coding.values import CHOICE_FIELDS
 from transcripts.corpus import actions as corpus_actions
 from transcripts.corpus.changes import Migrated
@@ -156,7 +155,7 @@ def _find_pieces(coding: Coding, pieces: Sequence[Sentence]) -> list[tuple[Sente
         return [(pieces[0], None)]
     if coding.quote_start is None or coding.quote_end is None:
         return [(piece, None) for piece in pieces]
-    shares = [(piece, share_quote(Extent(coding.quote_start, coding.quote_end), get_extent(piece))) for piece in pieces]
+    shares = [(piece, share_quote(Extent(coding.quote_start, coding.quote_end), piece.extent)) for piece in pieces]
     # A quote of only the white space in between belongs to neither piece, so the coding goes to both.
     return [(piece, share) for piece, share in shares if share] or [(piece, None) for piece in pieces]
 
@@ -203,7 +202,7 @@ class _Merger:
 
     def _quote(self, coding: Coding) -> Extent:
         if coding.quote_start is None or coding.quote_end is None:
-            return get_extent(self.old[coding.sentence_id])
+            return self.old[coding.sentence_id].extent
         return Extent(coding.quote_start, coding.quote_end)
 
     def merge_decisions(self, decisions: Iterable[Decision]) -> Iterable[Step]:
@@ -263,7 +262,7 @@ def _copy(row: Row, sentence: Sentence, **changes: object) -> Row:
 
 def _copy_coding(coding: Coding, sentence: Sentence, quote: Extent | None) -> Coding:
     """The coding on another sentence; a quote of the whole sentence is dropped."""
-    start, end = (None, None) if quote is None or quote == get_extent(sentence) else quote
+    start, end = (None, None) if quote is None or quote == sentence.extent else quote
     return _copy(coding, sentence, quote_start=start, quote_end=end, migrated_from=coding, code=coding.code)
 
 

@@ -77,7 +77,7 @@ def restore_coding(
     ``add_coding`` raises.
     """
     checks.check_restorable(coding, queries.find_place(sentence, coding.code.family.unit), by)
-    quote = share_quote(Extent(*coding.quote), queries.get_extent(sentence)) if coding.quote else None
+    quote = share_quote(Extent(*coding.quote), sentence.extent) if coding.quote else None
     return _apply(
         study,
         sentence,

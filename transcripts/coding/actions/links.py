@@ -31,7 +31,7 @@ from transcripts.coding.actions.checks import (
     insert_once,
 )
 from transcripts.coding.models import Blinding, Coding, Link
-from transcripts.coding.queries import find_place_now, get_extent
+from transcripts.coding.queries import find_place_now
 from transcripts.corpus.models import Interview, Relation, Sentence
 from transcripts.corpus.pure.boundaries import Extent
 from transcripts.corpus.queries import explain_retired
@@ -160,7 +160,7 @@ def _widen(link: Link, other: Link) -> None:
         return
     start = min(link.quote_start or 0, other.quote_start or 0)
     end = max(link.quote_end or 0, other.quote_end or 0)
-    is_whole = Extent(start, end) == get_extent(link.sentence)
+    is_whole = Extent(start, end) == link.sentence.extent
     link.quote_start, link.quote_end = (None, None) if is_whole else (start, end)
 
 

@@ -237,7 +237,9 @@ class MemoPlan:
         self._guids = guids_of_memos(study)
         self._links = {guid for guid, note in notes.items() if is_link_note(note)}
         self._repeating = {
-            guid for guid, note in notes.items() if _INTERPRETATION.fullmatch(note.name) and _join(note.text) in lines
+            guid
+            for guid, note in notes.items()
+            if _INTERPRETATION.fullmatch(note.name) and " ".join(note.text.split()) in lines
         }
         self._found: list[tuple[About, list[QdpxNote]]] = []
         self._place_of: dict[tuple[About, str], int] = {}
@@ -345,10 +347,6 @@ class MemoPlan:
         if self._is_own or not note.name.strip() or note.name.strip() in note.text:
             return note.text
         return f"{note.name.strip()}\n{note.text}"
-
-
-def _join(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _make_thread(study: Study, author: User, name: UUID) -> UUID:

@@ -104,7 +104,7 @@ class MessageReader:
             raise Misfit(name_json_type(message), 'an object with "role" and "content"')
         role = _read_role(message)
         wordless: list[str] = []
-        said = [piece for piece in self._read_pieces(message, role, wordless) if _says(piece)]
+        said = [piece for piece in self._read_pieces(message, role, wordless) if is_kept(piece)]
         if not said:
             content = message.get("content")
             said = [Piece("utterance", content if isinstance(content, str) else "")]
@@ -257,8 +257,8 @@ def _read_role(message: JsonObject) -> str:
     return ROLES[given]
 
 
-def _says(piece: Piece) -> bool:
-    """Whether a piece is kept: empty results and removed reasoning are kept, because they still took place."""
+def is_kept(piece: Piece | ReadTurn) -> bool:
+    """Whether a piece or a turn is kept: a result that is empty, and reasoning that was taken out, still took place."""
     return bool(piece.text.strip()) or piece.channel == "tool_result" or "redacted" in piece.details
 
 

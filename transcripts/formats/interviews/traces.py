@@ -29,6 +29,7 @@ from transcripts.formats.interviews.base import (
 from transcripts.formats.interviews.chat_content import (
     MessageReader,
     find_open_calls,
+    is_kept,
     name_results,
     pair_results,
     read_json_text,
@@ -113,13 +114,9 @@ def _read_call(call: ModelCall, reader: MessageReader) -> Call:
         replace(
             turn, details={**details, **turn.details, **({"tokens": call.tokens} if call.tokens and not place else {})}
         )
-        for place, turn in enumerate(turn for turn in answer if _says(turn))
+        for place, turn in enumerate(turn for turn in answer if is_kept(turn))
     ]
-    return Call(tuple(turn for turn in history if _says(turn)), tuple(answer), may_be_delta=bool(call.conversation))
-
-
-def _says(turn: ReadTurn) -> bool:
-    return bool(turn.text.strip()) or turn.channel == "tool_result" or "redacted" in turn.details
+    return Call(tuple(turn for turn in history if is_kept(turn)), tuple(answer), may_be_delta=bool(call.conversation))
 
 
 def _add_results(thread: Thread, runs: list[ToolRun]) -> list[ToolRun]:

@@ -395,15 +395,12 @@ def _measure_alpha(entries: Sequence[Entries]) -> float | None:
 
 
 def _compare_presence(first: Entries, second: Entries, turns: set[Place], features: Sequence[str]) -> dict[str, Any]:
-    import numpy as np
-
-    from transcripts.statistics.coefficients import count_pairs, measure_kappa
+    from transcripts.statistics.coefficients import find_kappa
 
     one, other = ({unit for unit in entries if unit[0] in turns} for entries in (first, second))
     both = len(one & other)
     units = len(turns) * len(features)
     counts = (both, len(one) - both, len(other) - both, units - len(one | other))
-    kappa = float(measure_kappa(count_pairs(*counts)))
     names = ("both", "only_first", "only_second", "neither")
-    figures = {"units": units, **dict(zip(names, counts, strict=True)), "kappa": None if np.isnan(kappa) else kappa}
+    figures = {"units": units, **dict(zip(names, counts, strict=True)), "kappa": find_kappa(*counts)}
     return {"presence": figures}

@@ -7,7 +7,6 @@ whole threads.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import comb
 from statistics import median
 from typing import NamedTuple
 
@@ -19,6 +18,7 @@ from transcripts.negotiation.pure.records import CRITERIA, MAX_VALUE, Pair, Reco
 from transcripts.statistics.coefficients import Floats, Level
 from transcripts.statistics.figures import FEW, Figure, Interval
 from transcripts.statistics.resampling import SAME, find_percentiles
+from transcripts.statistics.significance import measure_mcnemar
 
 DETERMINATIONS = ("warranted", "updated")
 """The values of a determination about one place of a thread: yes (1), no (0) or unclear."""
@@ -70,11 +70,7 @@ class SignTest(NamedTuple):
 
     @property
     def p(self) -> float | None:
-        n = self.higher + self.lower
-        if not n:
-            return None
-        tail = sum(comb(n, k) for k in range(min(self.higher, self.lower) + 1))
-        return min(1.0, 2 * tail / int(2**n))
+        return measure_mcnemar(self.higher, self.lower) if self.higher + self.lower else None
 
 
 class Comparison(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 
 from django import template
 from django.utils.html import format_html
@@ -74,6 +75,21 @@ def thousands(count: int | None) -> str:
 def percent_of(part: int, whole: int) -> str:
     """``part`` of ``whole`` in per cent."""
     return write_percent(part / whole if whole else None)
+
+
+@register.filter
+def exact_percent(share: Decimal) -> str:
+    """A share of one in per cent, with every place it has."""
+    return f"{(100 * share).normalize():f} %"
+
+
+@register.filter
+def exact_usd(amount: Decimal | str) -> str:
+    """US dollars with all their decimal places, at least two; a dash if there is no price. A price is never rounded."""
+    if not isinstance(amount, Decimal):
+        return NONE
+    whole, _, places = f"{amount.normalize():,f}".partition(".")
+    return f"${whole}.{places:0<2}"
 
 
 @register.filter

@@ -17,7 +17,7 @@ from auditapp.batches.ledger.verify import WORDS, list_counted_accounts, verify_
 from auditapp.batches.models import OPEN_STATES, Batch, ProviderJob
 from auditapp.batches.pages.progress import list_gone_jobs, read_progress, read_progress_of, summarise_batch
 from auditapp.batches.routes.answer_files import FORMS, export_requests, import_answer_file
-from auditapp.llm.management.finding import MODEL, find_variant
+from auditapp.llm.management import MODEL, find_variant
 from auditapp.llm.models import ProviderAccount
 from transcripts.audit_trail import trail
 from transcripts.studies.management import find_study

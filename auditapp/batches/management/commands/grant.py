@@ -8,7 +8,7 @@ from auditapp.batches.actions import pause_granted
 from auditapp.batches.grants import find_left
 from auditapp.batches.pure.estimates import to_dollars
 from auditapp.llm.grants import list_grants, revoke_grant, set_grant
-from auditapp.llm.management.finding import LABEL, find_variant
+from auditapp.llm.management import LABEL, find_variant
 from auditapp.llm.models import Grant
 from transcripts.audit_trail import trail
 from transcripts.studies.management import find_study

@@ -87,12 +87,13 @@ def choose_models(here: Side, there: Side, model: str, other: str) -> Models | N
         if name and name not in side.models:
             known = ", ".join(side.models) or "none"
             raise Refused(f"Batch {side.batch.pk} has no model {name!r}. Its models are: {known}.", field=field)
-    pair = (model or _pick(other, here.models), other or _pick(model, there.models))
+    pair = (model or pick(other, here.models), other or pick(model, there.models))
     return pair if all(pair) else None
 
 
-def _pick(name: str, offered: Sequence[str]) -> str:
-    return name if name in offered else next(iter(offered), "")
+def pick(asked: str, offered: Sequence[str]) -> str:
+    """The choice asked for where it is offered, else the first; "" where nothing is."""
+    return asked if asked in offered else next(iter(offered), "")
 
 
 def read_comparison(here: Batch, there: Batch, *, model: str = "", other: str = "") -> dict[str, Any]:

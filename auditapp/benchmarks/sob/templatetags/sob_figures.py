@@ -60,9 +60,3 @@ def no_width(n: int | str) -> str:
     bound = wilson_interval(0, int(n or 0))
     highest = 100 * (bound.high if bound else 1.0)
     return _write_below(f"all {int(n or 0):,} texts alike; up to {highest:.0f} % of such texts could differ")
-
-
-@register.filter
-def entry(mapping: Any, key: object) -> Any:
-    """What a mapping has under a key; "" where nothing."""
-    return mapping.get(key, "") if mapping else ""

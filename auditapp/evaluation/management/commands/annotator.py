@@ -14,6 +14,7 @@ from auditapp.annotators.actions.annotators import ensure_annotator
 from auditapp.annotators.actions.launching import launch_model, launch_offline
 from auditapp.annotators.launch_review import summarise_launch
 from auditapp.annotators.models import Annotator, OfflineRun
+from auditapp.annotators.offline import ACTIVE, run_offline
 from auditapp.annotators.pure import checking
 from auditapp.annotators.pure.learning import (
     MIN_INTERVIEWS,
@@ -24,9 +25,7 @@ from auditapp.annotators.pure.learning import (
     report_file,
 )
 from auditapp.annotators.queries.annotators import find_control_sentences
-from auditapp.annotators.queries.offline import ACTIVE
 from auditapp.annotators.queries.turn_answers import count_run, count_turn_answers, read_check_report
-from auditapp.annotators.runner.offline import run_offline
 from auditapp.batches.command_options import REPEATS, USUAL_PILOT, LaunchCommand
 from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Batch

@@ -6,10 +6,11 @@ from getpass import getpass
 from django.core.management.base import CommandError
 
 from auditapp.llm.actions import add_account, forget_key, set_key, set_key_env
+from auditapp.llm.credentials import read_allowed_addresses
 from auditapp.llm.forms import ModelForm
-from auditapp.llm.management.finding import describe_allowed
+from auditapp.llm.management import describe_allowed
 from auditapp.llm.models import ProviderAccount
-from auditapp.llm.queries import find_key_state, read_allowed_addresses
+from auditapp.llm.queries import find_key_state
 from transcripts.audit_trail import trail
 from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, arguments_of, find_row, pick
 

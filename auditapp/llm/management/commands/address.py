@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from auditapp.llm.actions import allow_address, disallow_address
-from auditapp.llm.queries import read_allowed_addresses
+from auditapp.llm.credentials import read_allowed_addresses
 from transcripts.audit_trail import trail
 from transcripts.ui.commands import ActCommand, Argument, Noun
 

@@ -5,11 +5,11 @@ from typing import Any
 from django.db.models import Max
 
 from auditapp.llm.actions import add_model, check_model, find_price_change, set_capabilities, set_price
+from auditapp.llm.credentials import read_allowed_addresses
 from auditapp.llm.forms import ModelForm
-from auditapp.llm.management.finding import LABEL, describe_allowed, find_variant
+from auditapp.llm.management import LABEL, describe_allowed, find_variant
 from auditapp.llm.models import Capabilities, ModelVariant, Price, ProviderAccount
 from auditapp.llm.pure.model_settings import read_stop
-from auditapp.llm.queries import read_allowed_addresses
 from transcripts.audit_trail import trail
 from transcripts.refusals import Refused
 from transcripts.ui.commands import ActCommand, Argument, Noun, arguments_of, pick, read_number

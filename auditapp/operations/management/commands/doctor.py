@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import sys
 
-from auditapp.operations.doctor import OK, WRONG, examine
+from auditapp.operations.health import OK, WRONG, examine
 from transcripts.ui.commands import AS_JSON, ActCommand, Argument
 
 

@@ -15,7 +15,7 @@ from auditapp.benchmarks.gender_cues.pure.parsing import CONDITIONS, MIN_TEXTS, 
 from auditapp.benchmarks.gender_cues.pure.reviews import ReviewFile, Rules, RulesRefused, read_rules, winnow
 from auditapp.benchmarks.gender_cues.pure.tables import AXES, RAW, read_themes, read_trials
 from auditapp.benchmarks.gender_cues.queries import KIND, read_report, require_figures
-from auditapp.llm.management.finding import MODELS, find_variant
+from auditapp.llm.management import MODELS, find_variant
 from transcripts.audit_trail import trail
 from transcripts.formats.json_lines import Row, read_each, read_lines, refuse_field, take_words
 from transcripts.formats.problems import ReadError

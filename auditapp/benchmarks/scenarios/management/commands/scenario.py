@@ -14,7 +14,7 @@ from auditapp.benchmarks.scenarios.actions.storing import store_sessions
 from auditapp.benchmarks.scenarios.pure.measures import list_report, read_sessions, report_sessions
 from auditapp.benchmarks.scenarios.pure.scripts import SHIPPED, SHIPPED_FILE, list_halves, read_scripts
 from auditapp.benchmarks.scenarios.queries.runs import KIND, count_states, read_run_report, run_sessions
-from auditapp.llm.management.finding import MODELS, find_variant
+from auditapp.llm.management import MODELS, find_variant
 from transcripts.audit_trail import trail
 from transcripts.formats.problems import ReadError
 from transcripts.refusals import Refused

@@ -20,7 +20,7 @@ from auditapp.benchmarks.scenarios.queries.sessions import (
     latest_scripts,
     read_talk,
 )
-from auditapp.llm.management.finding import MODEL, find_variant
+from auditapp.llm.management import MODEL, find_variant
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.formats.json_lines import read_object

@@ -40,7 +40,7 @@ from auditapp.benchmarks.sob.report.comparisons import read_comparison
 from auditapp.benchmarks.sob.report.stored_reports import ReportChoice, await_report
 from auditapp.benchmarks.sob.texts.actions.derived import combine_datasets
 from auditapp.benchmarks.sob.texts.actions.loading import load_dataset
-from auditapp.llm.management.finding import MODEL, MODELS, find_variant
+from auditapp.llm.management import MODEL, MODELS, find_variant
 from auditapp.llm.models import ModelVariant
 from transcripts.audit_trail import trail
 from transcripts.charts.figures import CANNOT_TELL, judge_cases
@@ -563,7 +563,7 @@ class AuditInterpretations(ActCommand):
         source = find_batch(batch)
         if options["report"] is not None:
             audits = source.sob_audits.order_by("number")
-            hint = "Draw an audit with --draw."
+            hint = "Draw one with --draw."
             audit = find_row(audits, f"audit of batch {batch} with the number", hint=hint, number=options["report"])
             report = write_report(audit)
             self.answer(report, json.dumps(report, indent=2))

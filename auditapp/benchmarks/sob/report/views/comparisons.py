@@ -50,6 +50,7 @@ from auditapp.benchmarks.sob.report.comparisons import (
     compare_sides,
     describe_making,
     list_alarms,
+    pick,
     read_side,
 )
 from auditapp.benchmarks.sob.report.stored_reports import find_failure, read_inputs, read_report
@@ -63,7 +64,6 @@ from auditapp.benchmarks.sob.report.views.reports import (
     find_batch,
     judge_pair,
     open_batch,
-    pick,
     read_choice,
 )
 from transcripts.charts.svg import NoRenderer

@@ -53,6 +53,7 @@ from auditapp.benchmarks.sob.queries import (
     name_table,
     name_targets,
 )
+from auditapp.benchmarks.sob.report.comparisons import pick
 from auditapp.benchmarks.sob.report.stored_reports import (
     ReportChoice,
     ReportInputs,
@@ -512,11 +513,6 @@ def check_target(batch: Batch, target: str) -> None:
     """Raise Http404 for a target that no text of the batch has."""
     if target not in {"", OVERALL} and not find_batch_texts(batch).filter(target=target).exists():
         raise Http404("There is no such target in this batch.")
-
-
-def pick(asked: str, offered: list[str]) -> str:
-    """The choice asked for where it is offered, else the first; "" where nothing is."""
-    return asked if asked in offered else next(iter(offered), "")
 
 
 NUMBERS_OF_VALUES = (3, 5, 10, 20)

@@ -32,7 +32,6 @@ from auditapp.annotators.pure.answers import (
     read_numbers,
     write_answer_schema,
 )
-from auditapp.annotators.pure.edited_turns import EditedSentence
 from auditapp.annotators.pure.prompts import (
     Piece,
     Said,
@@ -44,7 +43,7 @@ from auditapp.annotators.pure.prompts import (
 )
 from auditapp.annotators.pure.sent_copy import SentCopy, find_instructions, make_copy
 from auditapp.annotators.queries.annotators import goes_by_a_list, may_send_instructions, read_own_set
-from auditapp.annotators.queries.withholding import find_turn_visibility, list_read_interviews
+from auditapp.annotators.withholding import find_turn_visibility, list_read_interviews
 from auditapp.batches.kinds import ANSWER_SCHEMA, Answered, ArmOutcomes, BatchKind, Visibility, alarm_by_model
 from auditapp.batches.ledger.endings import PROVIDER_ERROR
 from auditapp.batches.models import Arm, Batch
@@ -54,6 +53,7 @@ from auditapp.llm.pure.json_answers import Judged
 from transcripts.blinding.viewers import Viewer
 from transcripts.codebook.models import Code
 from transcripts.corpus.models import Consent, RedactionList, Sentence, Turn
+from transcripts.corpus.pure.boundaries import EditedSentence
 from transcripts.corpus.pure.redacting import Entry, read_stored
 from transcripts.corpus.queries import list_consenting, read_questions
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from transcripts.ui.values import write_time, write_value
+from transcripts.desk.exchanges import write_time, write_value
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,7 @@
 
 import pytest
 
-from auditapp.annotators.pure.edited_turns import EditedSentence, EditedTurn
-from transcripts.corpus.pure.boundaries import Extent
+from transcripts.corpus.pure.boundaries import EditedSentence, EditedTurn, Extent
 
 
 @pytest.fixture

@@ -1,21 +1,27 @@
-"""Which turns show suggestions after one's own decision and which never do, how they were drawn, and who may see the calls in which
-a machine annotated interviews.
+"""Which turns show suggestions after one's own decision and which never do, the only ones on which suggestions influenced nobody
+(method brief 2.3), and how they are drawn; interviews that are read as drafts, with suggestions before one's own decision and no
+label made after one in any measure; and who may see the calls in which a machine annotated interviews.
 
-Turns of the interviewer are not drawn. They inherit their arm: each has the arm of the first drawn turn after it, which is its
-answer; those at the end, which no answer follows, have the arm of the drawn turn before them.
+Turns of the interviewer are not drawn. What is withheld of them is inherited: each has the arm of the first drawn turn after it,
+that of its answer; the last ones, which no answer follows, have that of the drawn turn before them.
 
 The length of an answer, its cost and the time it took reveal whether a code was applied, just as its words do. So people who may
-code see a call about an interview after unblinding it, and a call about a withheld turn after deciding the turn. In an interview
-that is closed to a person she has nothing to decide: what she codes there if it is assigned to her later counts as assisted.
+code see a call about an interview after unblinding it, and a call about a withheld turn after deciding the turn. An interview that
+is closed to somebody has nothing for her to decide: what she would code there, once it is given to her, counts as assisted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import random
+import secrets
+from collections.abc import Callable, Collection, Sequence
+from itertools import groupby
 from typing import Any
 
+from django.db import IntegrityError, transaction
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
+from django.utils import timezone
 
 from auditapp.annotators.models import (
     CHECK_KIND,
@@ -31,16 +37,20 @@ from auditapp.annotators.models import (
 from auditapp.batches.kinds import EVERYTHING, Visibility
 from auditapp.batches.models import Batch, Cell
 from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
 from transcripts.blinding.viewers import Viewer
 from transcripts.codebook.models import CodeFamily
 from transcripts.coding.models import Decision
 from transcripts.coding.next_sentence import find_decided_questions
-from transcripts.corpus.models import Sentence, Turn
+from transcripts.corpus.models import Interview, Sentence, Turn
+from transcripts.refusals import Refused
 from transcripts.rounds.queries import find_open_interviews
 from transcripts.studies.models import Study
+from transcripts.ui.typed_text import MAX_SEED, check_reason
 
 # SQLite takes a limited number of parameters in one query, and a study may have more turns.
 MAX_AT_ONCE = 5_000
+USUAL_SHARE = 20
 
 
 def find_plan(study: Study) -> WithholdingPlan | None:
@@ -258,3 +268,139 @@ def _write_sentence(blinded: int, undecided: int) -> str:
         return TO_UNBLIND.format(interviews=interviews, them="it" if blinded == 1 else "them")
     turns, are, them = ("One turn", "is", "it") if undecided == 1 else (f"{undecided:,} turns", "are", "them")
     return STILL_WITHHELD.format(turns=turns, are=are, them=them)
+
+
+@transaction.atomic
+def set_withholding(
+    *, study: Study, share_percent: int, reason: str, by: trail.Actor, seed: int | None = None
+) -> WithholdingPlan:
+    """Use this share for drawing turns from now on. Turns that were already drawn are not changed. Raises ``Refused``."""
+    if not 0 <= share_percent <= 100:
+        raise Refused(f"The share must be a whole percentage from 0 to 100, not {share_percent}.")
+    if seed is not None and not 0 <= seed <= MAX_SEED:
+        raise Refused(f"The seed must be a whole number from 0 to {MAX_SEED:,}, not {seed:,}.")
+    needed = "Give a reason for this share. It is shown with every figure that depends on it."
+    reason = check_reason(reason, needed=needed, one_line=True)
+    Study.objects.select_for_update().get(pk=study.pk)
+    plan = _make_plan(study, share_percent, reason, by, seed)
+    trail.record(
+        "annotators.withholding.planned",
+        target=plan,
+        by=by,
+        stream=trail.study_stream(study.pk),
+        details={"plan": plan.number, "share_percent": plan.share_percent, "seed": plan.seed},
+    )
+    return plan
+
+
+def ensure_arms(*, study: Study, interviews: Collection[int] | None, by: trail.Actor) -> int:
+    """Draw the model's turns in ``interviews`` (numbers; ``None``: all interviews of the study) that have not been drawn yet.
+
+    Returns how many. Each turn is drawn only once. Called before anything is annotated or shown; needs one query if all turns are
+    drawn. If there is no plan, the first draw makes one with a share of 20 %.
+    """
+    if not list_undrawn(study, interviews).exists():
+        return 0
+    return _draw(study, interviews, by)
+
+
+@transaction.atomic
+def _draw(study: Study, interviews: Collection[int] | None, by: trail.Actor) -> int:
+    Study.objects.select_for_update().get(pk=study.pk)
+    undrawn = list(list_undrawn(study, interviews).values_list("interview_id", "pk", "position"))
+    if not undrawn:
+        return 0
+    plan = find_plan(study) or _make_plan(study, USUAL_SHARE, "", by, None)
+    arms = []
+    for interview, rows in groupby(undrawn, key=lambda row: row[0]):
+        turns = list(rows)
+        # Named by the first turn, too: turns that come later are not drawn at the same places again.
+        source = random.Random(f"{plan.seed} {interview} {turns[0][2]}")  # noqa: S311 - a sample, not a secret
+        held = choose_withheld([pk for _, pk, _ in turns], plan.share_percent, source)
+        arms += [
+            TurnArm(
+                turn_id=pk,
+                plan=plan,
+                arm=TurnArm.Arm.WITHHELD if pk in held else TurnArm.Arm.SHOWN,
+                probability=plan.share_percent / 100,
+            )
+            for _, pk, _ in turns
+        ]
+    TurnArm.objects.bulk_create(arms, batch_size=1_000)
+    trail.record(
+        "annotators.arms.drawn",
+        target=plan,
+        by=by,
+        stream=trail.study_stream(study.pk),
+        details={
+            "plan": plan.number,
+            "share_percent": plan.share_percent,
+            "seed": plan.seed,
+            "interviews": len({interview for interview, _, _ in undrawn}),
+            "turns": len(arms),
+            "withheld": sum(arm.arm == TurnArm.Arm.WITHHELD for arm in arms),
+        },
+    )
+    return len(arms)
+
+
+def choose_withheld(turns: Sequence[int], share_percent: int, source: random.Random) -> set[int]:
+    """The turns of one interview that are withheld, each with a probability of exactly the share.
+
+    Their number is the share of all turns, rounded down, plus one with a probability equal to the remainder.
+    """
+    whole, rest = divmod(share_percent * len(turns), 100)
+    return set(source.sample(turns, whole + (source.randrange(100) < rest)))
+
+
+def _make_plan(study: Study, share_percent: int, reason: str, by: trail.Actor, seed: int | None) -> WithholdingPlan:
+    former = find_plan(study)
+    return WithholdingPlan.objects.create(
+        study=study,
+        number=former.number + 1 if former else 1,
+        share_percent=share_percent,
+        seed=secrets.randbelow(MAX_SEED) if seed is None else seed,
+        reason=reason,
+        made_at=timezone.now(),
+        made_by_name=by.get_username(),
+    )
+
+
+@transaction.atomic
+def open_draft_interview(*, study: Study, interview: Interview, reason: str, by: trail.Actor) -> DraftInterview:
+    """Allow suggestions to be opened before one's own decision in this interview. Raises ``Refused``."""
+    if interview.study_id != study.pk:
+        raise Refused("This interview is not part of this study.")
+    needed = (
+        "Give a reason for making this interview a draft. Codings made after seeing its suggestions are left out of every "
+        "measure."
+    )
+    reason = check_reason(reason, needed=needed, one_line=True)
+    try:
+        with transaction.atomic():
+            draft = DraftInterview.objects.create(
+                interview=interview, reason=reason, opened_at=timezone.now(), opened_by_name=by.get_username()
+            )
+    except IntegrityError as error:
+        raise Refused(f"Interview {interview.pk} is already a draft interview.") from error
+    _record("opened", draft, study, by)
+    return draft
+
+
+@transaction.atomic
+def close_draft_interview(*, study: Study, draft: DraftInterview, by: trail.Actor) -> None:
+    """Require one's own decision first again. What was coded in the meantime stays assisted. Draft mode that is already closed
+    stays as it is."""
+    still_open = DraftInterview.objects.filter(pk=draft.pk, closed_at__isnull=True)
+    if still_open.update(closed_at=timezone.now()):
+        _record("closed", draft, study, by)
+
+
+def _record(what: str, draft: DraftInterview, study: Study, by: trail.Actor) -> None:
+    trail.record(
+        f"annotators.draft.{what}",
+        target=draft,
+        by=by,
+        stream=trail.study_stream(study.pk),
+        details={"interview": draft.interview_id},
+    )

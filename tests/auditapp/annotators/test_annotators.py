@@ -10,6 +10,7 @@ from auditapp.annotators.runner import PreannotationKind
 from tests.auditapp.annotators.cast import OFF_SITE, add_interviews, add_reader, allow, publish_next
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
+from transcripts.codebook.actions import seed_codebook
 from transcripts.codebook.models import Code, CodeExample
 from transcripts.corpus.consent import save_redaction
 from transcripts.corpus.models import Sentence
@@ -67,6 +68,15 @@ class TestHash:
         ensure_annotator(study=study, variant=variant, name="Anna", by=owner)
         by_code = ensure_annotator(study=study, variant=variant, name="Anna", mode="code", by=owner)
         assert ensure_annotator(study=study, name="Anna", by=owner) == by_code
+
+    def test_a_name_of_another_study_or_of_one_without_a_model_names_none(self, study, owner):
+        other = create_study(slug="other", name="Other", by=owner)
+        seed_codebook(study=other, by=owner)
+        ensure_annotator(study=other, variant=add_reader(), name="Anna", by=owner)
+        ensure_annotator(study=study, name="Rules", kind="rules", recipe={"rules": {"a": ["x"]}}, by=owner)
+        for name in ("Anna", "Anna 1", "Rules", "Rules 1"):
+            with pytest.raises(Refused, match=f"no annotator and no model '{name}'"):
+                ensure_annotator(study=study, name=name, by=owner)
 
     def test_an_annotator_needs_a_codebook(self, owner):
         bare = create_study(slug="bare", name="Bare", by=owner)

@@ -6,7 +6,7 @@ from django.core.management import CommandError, call_command
 
 from auditapp.batches.kinds import get_kind
 from auditapp.batches.models import Batch, Cell
-from auditapp.benchmarks.gender_cues.actions import allow_probe, launch_probe, store_rationales
+from auditapp.benchmarks.gender_cues.actions import allow_probe, launch_probe, plan_probe, store_rationales
 from auditapp.benchmarks.gender_cues.models import Purpose, RationaleTurn, Review, ReviewSet, Trial
 from auditapp.benchmarks.gender_cues.pure.parsing import PARSER_VERSION
 from auditapp.benchmarks.gender_cues.queries import read_report, read_trials
@@ -46,6 +46,21 @@ def test_only_an_owner_allows_the_probe(study, owner, lead, outsider):
         allow_probe(study=study, text="To learn. ", by=owner)
     assert allow_probe(study=study, text="To learn more.", by=owner).number == 2
     assert Purpose.objects.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("conditions", "warned"),
+    [
+        (["control", "primed"], ["may abstain is not included", "Appendix A"]),
+        (["may_abstain"], ["Control and primed are not both included"]),
+        (["control", "may_abstain"], ["Control and primed are not both included", "Appendix A"]),
+        (["control", "primed", "may_abstain"], ["Appendix A"]),
+    ],
+)
+def test_a_launch_warns_of_what_its_conditions_cannot_show(reviews, variant, conditions, warned):
+    plan = plan_probe(reviews=reviews, variants=[variant], texts=dict.fromkeys(conditions, 30), same_texts=True)
+    assert len(plan.warnings) == len(warned)
+    assert all(words in sentence for words, sentence in zip(warned, plan.warnings, strict=True))
 
 
 def test_nothing_is_loaded_launched_or_reported_while_the_probe_is_off(study, owner, tmp_path):

@@ -37,8 +37,15 @@ class TestBeginning:
         outage = Outage(clock=clock)
         for first in range(0, 40, 4):
             fail(outage, clock, range(first, first + 4))
+            assert not outage.is_away
             outage.note_life()
-        assert not outage.is_away
+
+    def test_an_answer_in_between_starts_the_count_of_turned_away_calls_again(self, clock):
+        outage = Outage(clock=clock)
+        for _ in range(5):
+            fail(outage, clock, [1, 1], is_turned_away=True)
+            assert not outage.is_away
+            outage.note_life()
 
     def test_three_calls_that_were_turned_away_are_an_outage_even_of_one_cell(self, clock):
         outage = Outage(clock=clock)

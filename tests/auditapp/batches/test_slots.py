@@ -1,5 +1,7 @@
 """What a worker's processes may take: so many queues, and talks beside them."""
 
+import threading
+
 import pytest
 
 from auditapp.batches import kinds
@@ -73,6 +75,24 @@ class TestTalks:
         assert statements.find_queues_to_notify(talks=False) == [other.pk]
         assert set(statements.find_queues_to_notify()) == {talk.pk, other.pk}
         assert idle.pk not in statements.find_queues_to_notify()
+
+    def test_a_talk_that_begins_while_another_runs_does_not_wait_for_it(self, monkeypatch):
+        looks, second_ran, in_time = [[2], []], threading.Event(), []
+
+        def run_queue(queue_id):
+            if queue_id == 2:
+                second_ran.set()
+            else:
+                in_time.append(second_ran.wait(20))
+            return False
+
+        monkeypatch.setattr(slots, "LOOK_SECONDS", 0.01)
+        monkeypatch.setattr(slots.live_run, "run_queue", run_queue)
+        # Nothing new at the first look, while the first talk still runs.
+        looks.insert(0, [])
+        monkeypatch.setattr(slots.statements, "find_queues_to_notify", lambda talks: looks.pop(0) if looks else [])
+        slots._run([1])
+        assert in_time == [True]
 
     def test_a_message_about_a_talk_goes_to_its_own_slot(self, study, monkeypatch):
         said = []

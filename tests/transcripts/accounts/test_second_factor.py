@@ -295,6 +295,7 @@ def test_picture_is_the_code_of_the_address():
     assert isinstance(size, int)
     assert str(drawn["path"]).startswith("M4 4h1v1h-1z"), "four light squares, then the dark corner"
     assert 21 + 8 <= size < 60
+    assert draw_code("otpauth://totp/x?secret=ABD")["path"] != drawn["path"]
 
 
 def test_what_is_no_address_leads_nowhere_and_fails_nothing(client_of, person):

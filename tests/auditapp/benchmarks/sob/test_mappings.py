@@ -77,7 +77,7 @@ class TestSaving:
         rows = {"Women": {"self": ["woman"], "dominant": ["man"]}, "unheard": {"self": ["x"], "dominant": []}}
         warnings = save_mapping(study=study, rows=rows, reason="x", by=lead)[1]
         assert [warning.replace(",", ":").split(":")[0] for warning in warnings] == [
-            "No text of the study has the target unheard",
+            "No text in the study has the target unheard",
             "unheard",
         ]
 

@@ -180,8 +180,8 @@ def estimate_score(
 ) -> tuple[float | None, Interval | None]:
     """The score if people had read all of a frame, with its interval, from the differences on a simple random sample of it.
 
-    ``totals`` are the machine's sums over the frame: N interpretations, D usable ones, and the K attributes of those. Each difference
-    is a pair: in attributes (dk) and in usability (dd). The score is the ratio of the difference estimators of both sums:
+    ``totals`` are the machine's sums over the frame: N interpretations, D usable ones, and the K attributes of those. Each
+    difference is a pair: in attributes (dk) and in usability (dd). The score is the ratio of both sums' difference estimators:
     (K + N mean(dk)) / (D + N mean(dd)) (Cochran 1977, Sampling Techniques, 7.2 and 6.4). If no item changes its usability
     and N = D, this is the machine's score plus the mean difference in attributes. The interval uses the linearised variance
     with the finite-population correction and Student's t with n - 1 degrees of freedom. It is None if n < 3, and also if all

@@ -82,8 +82,8 @@ def find_base_alarm(verdicts: Mapping[str, int], *, came: int, refused: int) -> 
 
 
 def mark_few(n: int, texts: int) -> str:
-    """The mark of a figure over ``n`` answers about ``texts`` texts; "" if there are enough, or no answer. For a figure over a part of
-    the answers, ``texts`` may be the number for all of them, because ``n`` answers are about at most ``n`` texts."""
+    """The mark of a figure over ``n`` answers about ``texts`` texts; "" if there are enough, or no answer. For a figure over part
+    of the answers, ``texts`` may be the number for all of them, because ``n`` answers are about at most ``n`` texts."""
     return FEW_MARK if n and min(n, texts) < FEW else ""
 
 

@@ -135,8 +135,9 @@ _MAX_WRAPPERS = 4
 def _unwrap(content: Mapping[str, object], schema: Collection[str], asked: Collection[str]) -> Mapping[str, object]:
     """What is inside the keys that wrap a description, such as "answer", "Person" (the instruments' own word) or "demographics".
 
-    What is next to "Person" is dropped, unless it is a characteristic, which is part of the description. The outermost key is always
-    removed. A further key, other than "Person", is removed only if it leads to a description; otherwise its object is a value.
+    What is next to "Person" is dropped, unless it is a characteristic, which is part of the description. The outermost key is
+    always removed. A further key, other than "Person", is removed only if it leads to a description; otherwise its object counts
+    as a value.
     """
     is_wrapped = False
     for _ in range(_MAX_WRAPPERS):

@@ -40,8 +40,8 @@ class ResultRow:
     """One answer. ``place`` says where it is in the file ("row 12").
 
     The text is identified by ``source`` and ``external_id`` or by ``text`` itself. ``answer`` is "" if the file has none;
-    ``error`` describes the failure of the original call, if any. ``instrument`` names the wording if it is known; ``system_prompt`` is
-    its text if the file has it. ``note`` and ``kept`` are further information from the file, stored with the answer.
+    ``error`` describes the failure of the original call, if any. ``instrument`` names the wording if it is known;
+    ``system_prompt`` is its text if the file has it. ``note`` and ``kept`` are further information from the file, stored with the answer.
     """
 
     place: str

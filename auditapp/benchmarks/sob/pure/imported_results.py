@@ -41,7 +41,7 @@ class ResultRow:
 
     The text is identified by ``source`` and ``external_id`` or by ``text`` itself. ``answer`` is "" if the file has none;
     ``error`` describes the failure of the original call, if any. ``instrument`` names the wording if it is known;
-    ``system_prompt`` is its text if the file has it. ``note`` and ``kept`` are further information from the file, stored with the answer.
+    ``system_prompt`` is its text if the file has it. ``note`` and ``kept`` are further information, stored with the answer.
     """
 
     place: str

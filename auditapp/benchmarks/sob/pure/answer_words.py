@@ -6,7 +6,7 @@ All lists are closed and in lower case. A value whose words are missing from the
 Refusals are recognised by a rule of thumb, which is applied only to answers with neither an object nor a statement of Unknown. It
 looks for unwillingness to do the task, or an appeal to the answerer's own policy, as models word them in English and, in the
 commonest forms, in other languages. These are not refusals: being unable to tell who the person is ("I cannot determine any
-characteristics"), an apology by itself, or distancing from the text before an answer ("I do not share this view").
+characteristics"), an apology by itself, or distancing oneself from the text before answering ("I do not share this view").
 """
 
 from __future__ import annotations
@@ -613,7 +613,7 @@ def _says_nothing(words: str) -> bool:
 
 
 def says_something(value: object) -> bool:
-    """Whether a value is more than a placeholder. A list or an object is if any part of it is."""
+    """Whether a value is more than a placeholder; for a list or an object, whether any part of it is."""
     if isinstance(value, str):
         words = " ".join(value.translate(_UNSEEN).replace("’", "'").lower().split())
         return len(words) > _MAX_EMPTY_LENGTH or not (words in NULL_LEXICON or _says_nothing(words))

@@ -1,8 +1,8 @@
-"""The results of an audit of interpretations: how often interpretations are wrong, how far reviewers agree, and what the score
+"""The results of an audit of interpretations: how often interpretations are wrong, how well reviewers agree, and what the score
 would be without errors.
 
-People read again a simple random sample from a frame of interpretations. This gives figures about the sample (error rate,
-confusion, agreement) and about the frame (corrected scores), both with intervals. Nothing is rounded; None means "not
+People reread a simple random sample that is drawn from a frame of interpretations. This gives figures about the sample (error
+rate, confusion, agreement) and about the frame (corrected scores), both with intervals. Nothing is rounded; None means "not
 defined"."""
 
 from __future__ import annotations

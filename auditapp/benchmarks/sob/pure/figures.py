@@ -77,7 +77,7 @@ class Figures:
     """A report in its JSON shape. Entries of a list keep their order; parts that a report lacks are empty.
 
     ``models`` are in the order of the report. ``tasks`` are the scored tasks that were asked, or both if there is no answer yet.
-    ``targets`` are in descending order of answers, without "overall" and texts without a target.
+    ``targets`` are by number of answers, most first, without "overall" and without texts that have no target.
     """
 
     def __init__(self, report: Mapping[str, Any]) -> None:

@@ -38,10 +38,10 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class FormatterEnd(StrEnum):
-    """The result of one call to the formatter. The first four are interpretations; an invented value and missing evidence are also
-    interpretations, as off format.
+    """The result of one call to the formatter. The first four are interpretations; an invented value and missing evidence are
+    stored as one, which is off format.
 
-    If the rules read the answer as a refusal, then off format, an invented value and missing evidence are no interpretations.
+    If the rules read the answer as a refusal, then off format, an invented value and missing evidence give no interpretation.
     """
 
     ATTRIBUTED = "attributed"
@@ -57,7 +57,7 @@ class FormatterEnd(StrEnum):
 
 
 REJECTED = frozenset({FormatterEnd.INVENTED, FormatterEnd.NO_EVIDENCE})
-"""The ends where the formatter said something that the answer does not support."""
+"""The ends of calls in which the formatter said something that the answer does not support."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,7 @@ class _Source:
 def _read_reply(
     reply: Mapping[str, object], source: _Source, schema: Collection[str]
 ) -> tuple[FormatterEnd, dict[str, object]]:
-    """The end for a reply, and the values that it gives for the characteristics."""
+    """How a call with this reply ends, and the values that the reply gives for the characteristics."""
     person, quote, listed = reply["person"], reply.get("quote", ""), reply.get("characteristics", [])
     word = person.strip().lower() if isinstance(person, str) else ""
     if word not in PERSON_WORDS or not isinstance(quote, str) or not isinstance(listed, list):

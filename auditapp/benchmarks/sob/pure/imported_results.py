@@ -6,8 +6,8 @@ taken from a name in the sample or the log, or from the person who imports.
 
 The table of parsed results that the authors' released pipeline writes (uofthcdslab/second-order-bias, sob_results.csv) has one
 row per answer: model_name, prompt_name, data_name, id, text, the targets, response, reasoning, gen_error. ``response`` is a second
-model's reading of the answer, as a Python literal: a dictionary, Unknown, refusal, or an empty cell. The answer itself is not in
-the table, and we never present ``response`` as the answer. Such values are read without running any code.
+model's interpretation of the answer, as a Python literal: a dictionary, Unknown, refusal, or an empty cell. The answer itself is
+not in the table, and we never present ``response`` as the answer. Such values are read without running any code.
 """
 
 from __future__ import annotations

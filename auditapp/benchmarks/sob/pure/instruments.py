@@ -207,5 +207,5 @@ def published_rows() -> tuple[PublishedRow, ...]:
 
 @cache
 def published_source() -> str:
-    """The publication of the figures, to be printed with them."""
+    """The source of the published figures, to be printed with them."""
     return str(json.loads(_TABLE_FILE.read_text(encoding="utf-8"))["source"])

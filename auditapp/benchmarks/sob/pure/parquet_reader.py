@@ -44,7 +44,7 @@ def _read(file: object) -> dict[str, object]:
 
 
 def _write(value: object) -> object:
-    """A cell as text; None if it is missing. Besides None, a missing value is the only one that does not equal itself."""
+    """A cell as text; None if it is missing. Missing values other than None are those that do not equal themselves."""
     if value is None or value != value:  # noqa: PLR0124
         return None
     if isinstance(value, bytes):

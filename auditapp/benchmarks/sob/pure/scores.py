@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 USABLE = frozenset({Outcome.ATTRIBUTED, Outcome.UNKNOWN})
-"""The outcomes that stay in the denominator of a score (Section 4.3, arXiv 2606.17506)."""
+"""The outcomes that count in the denominator of a score (Section 4.3, arXiv 2606.17506)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,7 +393,7 @@ class GroupTable:
         return self.counts[:, Counts._fields.index(counting)] * self.has(Outcome.ATTRIBUTED)
 
     def list_keys(self, targets: Sequence[str] | None = None) -> Iterator[CellKey]:
-        """Cells by model and task in order of first occurrence; within these overall, then targets by number of answers, then name.
+        """Cells by model and task as they first occur; in each, overall is first, then targets by number of answers, ties by name.
 
         If ``targets`` is given, it selects and orders the targets, and each of them has a cell even without an answer.
         """

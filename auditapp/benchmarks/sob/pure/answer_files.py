@@ -1,14 +1,14 @@
-"""Answers in files: the two line formats that a second-order-bias score can be computed from, and bundles, one zip archive from
-which every number of a report can be derived again without a database. Pure.
+"""Answers in files: the two line formats from which a second-order-bias score can be computed, and bundles. A bundle is a zip
+archive from which every number of a report can be derived again without a database. Pure.
 
-For one model, task and target, D are the answers that are neither refused nor null, and k(r) is the number of attributes answer
-r gives. Attribution rate = share of D with k > 0; mean attributes = mean k over those; sob = rate x mean = (sum of k) / |D|,
+For one model, task and target, D are the answers that are neither refused nor null, and k(r) is the number of attributes that
+answer r gives. Attribution rate = share of D with k > 0; mean attributes = mean k over those; sob = rate x mean = (sum of k) / |D|,
 from 0 to 10 (Equation 1, Section 4.3, arXiv 2606.17506). ``scores`` computes it; nothing is rounded.
 
 The report of a bundle is derived from the raw answers by the current rules. The archive is not trusted: it is inspected before
-a member is read, every member is checked against its hash, and errors name the member. Members are read line by line, and
-written as their lines come, so that a million answers take no more memory than one; the same content gives the same bytes, for
-the archive has no time of writing.
+any member is read, every member is checked against its hash, and errors name the member. Members are read and written line by
+line, so a million answers need no more memory than one. The same content always gives the same bytes, because the archive does
+not record when it was written.
 """
 
 from __future__ import annotations
@@ -57,25 +57,25 @@ from transcripts.formats.problems import InputRefused, ReadError, show_count
 from transcripts.refusals import Refused
 
 TASKS = (*(task for task, _ in SCORED_TASKS), BASE_TASK)
-"""What a model may have been asked: the two scored tasks, and the base task."""
+"""The tasks that a model may have been given: the two scored tasks, and the base task."""
 
 MAX_NAMED = 5
-"""Targets that a warning names at most."""
+"""The most targets that a warning names."""
 RAW = "the answer as a text, or null where none came"
 
 
 def read_observations(lines: Iterable[bytes], *, name: str, warnings: list[str] | None = None) -> Iterator[Observation]:
     """Answers from JSON lines with "model", "task", "target" and either "raw" or "outcome" and "attributes".
 
-    ``name`` is the file's, for errors. The task is one of ``TASKS``. A raw answer is parsed, with the line's "finish_reason"
-    where it has one; a line of the base task may have "verdict" instead of attributes. A target may be null or empty: the
-    answer then counts in overall alone. "item" or "id" says which text was answered, so that models are matched text by text;
-    a line without one is a text of its own. "repeat" (a whole number from 1) and "secondary" (further targets) may be left
-    out. Empty lines are passed over.
+    ``name`` is the name of the file, for errors. The task is one of ``TASKS``. A raw answer is parsed, together with the line's
+    "finish_reason" if it has one; a line of the base task may have "verdict" instead of attributes. A target may be null or
+    empty: the answer then counts only in overall. "item" or "id" identifies the text, so that models are matched text by text;
+    a line with neither counts as a separate text. "repeat" (a whole number from 1) and "secondary" (further targets) may be
+    left out. Empty lines are skipped.
 
-    Targets that differ only in case or outer blanks are one target. An answer that comes twice in the same words counts
-    once; one that comes twice with different content raises. ``warnings`` receives what was merged and left out, when all
-    lines have been read. Raises ``ReadError``, also where there is no answer at all; it never quotes an answer.
+    Targets that differ only in case or in blanks around them are one target. If an answer occurs twice with the same content, it
+    counts once; with different content it is an error. When all lines have been read, sentences about what was merged and left
+    out are added to ``warnings``. Raises ``ReadError``, also if the file contains no answer; the error never quotes an answer.
     """
     targets, repeated, number = _TargetNames(), _RepeatedAnswers(name), 0
 
@@ -94,9 +94,9 @@ def read_observations(lines: Iterable[bytes], *, name: str, warnings: list[str] 
 
 
 def parse_file(lines: Iterable[bytes], *, name: str) -> dict[str, list[dict[str, object]]]:
-    """Parse answers from JSON lines with "id" and "raw", and "finish_reason" where there is one.
+    """Parse answers from JSON lines with "id" and "raw", and optionally "finish_reason".
 
-    Comes out in the shape of ``sob parse --json``, in the order of the lines. Raises ``ReadError``.
+    The result has the shape of ``sob parse --json``, in the order of the lines. Raises ``ReadError``.
     """
 
     def read(row: Row) -> dict[str, object]:
@@ -112,7 +112,7 @@ def parse_file(lines: Iterable[bytes], *, name: str) -> dict[str, list[dict[str,
 
 
 def _observe(row: Row, targets: _TargetNames) -> Observation:
-    """The answer of a line, with its targets under one name each; ``item`` is None where the line names no text."""
+    """The answer of a line, with one name for every spelling of a target; ``item`` is None if the line does not identify a text."""
     target = targets.unify(take_text(_need(row, "target", "a text or null"), "target", default=""))
     if target == OVERALL:
         raise WrongField(f"the target “{OVERALL}”", "another name: it stands for all texts")
@@ -135,14 +135,14 @@ def _observe(row: Row, targets: _TargetNames) -> Observation:
 
 
 def _parse(row: Row, task: str) -> Parsed:
-    """The raw answer read by the rules of its task."""
+    """The raw answer, parsed by the rules of its task."""
     raw, reason = take_words(_need(row, "raw", RAW), "raw", RAW), take_words(row, "finish_reason", "a text or null")
     read = parse_verdict if task == BASE_TASK else parse_answer
     return read(raw, finish_reason=reason)
 
 
 def _take_parsed(row: Row, task: str) -> Parsed:
-    """What the line says the answer amounts to."""
+    """The outcome of the answer as stated in the line, with its attributes or verdict."""
     others = USABLE if task == BASE_TASK else {Outcome.VERDICT}
     known = [outcome.value for outcome in Outcome if outcome not in others]
     if "outcome" not in row:
@@ -184,14 +184,14 @@ def _take_id(row: Row, key: str = "id") -> str | int:
 
 
 def _need(row: Row, key: str, expected: str) -> Row:
-    """The row, in which the key is there, be it with null."""
+    """The row, after a check that it has the key; its value may be null."""
     if key not in row:
         raise refuse_field(row, [key], expected)
     return row
 
 
 class _TargetNames:
-    """One name for each target, however it is written: the paper's, else the first in the file without outer blanks."""
+    """One name for each target, however it is spelled: the paper's, or else the first spelling in the file without outer blanks."""
 
     def __init__(self) -> None:
         self.names = {target: target for target in (OVERALL, *TARGETS)}
@@ -218,9 +218,9 @@ class _TargetNames:
 
 
 class _RepeatedAnswers:
-    """Which answers a file has twice: the same text, model, task and repeat, and the same "id" where a line has an "item" too.
+    """The answers that occur twice in a file: same text, model, task and repeat, and same "id" if a line also has an "item".
 
-    A line that names no text repeats none.
+    Lines that do not identify a text are never treated as repetitions.
     """
 
     def __init__(self, name: str) -> None:
@@ -229,7 +229,7 @@ class _RepeatedAnswers:
         self.left_out: list[int] = []
 
     def is_new(self, line: int, row: Row, answer: Observation) -> bool:
-        """Whether the answer is the first of its kind. Raises ``ReadError`` if the first one said something else."""
+        """Whether this is the first such answer. Raises ``ReadError`` if the first one had different content."""
         own_id = "" if row.get("item") is None else str(row.get("id", ""))
         key = answer.model, answer.task, answer.target, answer.item, answer.repeat, own_id
         content = hash((answer.outcome, answer.verdict, answer.secondary, answer.is_object, repr(answer.attributes)))
@@ -271,19 +271,19 @@ _MAX_SETTINGS = {
 
 
 class BundleRefused(Refused):
-    """A sentence that says what is wrong with the file, and in which member."""
+    """The file cannot be used; the message says what is wrong, and in which member."""
 
 
 @dataclass(frozen=True)
 class BundleContent:
-    """A bundle whose members were checked. Large members are read from the file again each time they are used."""
+    """A bundle whose members have been checked. Large members are read from the file again at each use."""
 
     path: Path
     manifest: Mapping[str, Any]
 
     @cached_property
     def settings(self) -> Mapping[str, Any]:
-        """What the report was made with."""
+        """The settings with which the report was made."""
         return next(self.read(SETTINGS))
 
     @cached_property
@@ -293,18 +293,18 @@ class BundleContent:
 
     @cached_property
     def mapping(self) -> TargetMapping:
-        """Which values map to whom, as the report was made."""
+        """The mapping from values to groups with which the report was made."""
         return read_mapping(self.mapping_rows, str(next(self.read(MAPPING))["name"]))
 
     @property
     def mapping_rows(self) -> Rows:
-        """The same as it was written."""
+        """The rows of the mapping as they were written."""
         rows: Rows = next(self.read(MAPPING))["rows"]
         return rows
 
     @property
     def stored_parser(self) -> str:
-        """The version of the rules that read the answers when they came."""
+        """The version of the rules by which the answers were parsed on arrival."""
         return str(self.manifest["versions"]["parser"])
 
     def observations(self) -> Iterator[Observation]:
@@ -331,21 +331,21 @@ class BundleContent:
             )
 
     def options(self) -> ReportOptions:
-        """The options the report was made with, under the current rules."""
+        """The options with which the report was made, with the current versions of parser and lexicon."""
         known = {field.name for field in fields(ReportOptions)} - {"parser", "lexicon"}
         given = {name: value for name, value in self.settings["report"].items() if name in known}
         for name in ("targets", "instruments", "warnings", "notices"):
             if given.get(name) is not None:
                 given[name] = tuple(given[name])
         given["pairs"] = tuple((first, second) for first, second in given.get("pairs") or ())
-        # From the arms, because bundles of older versions name providers and limits nowhere else.
+        # From the arms, because in bundles of older versions only these name providers and limits.
         given["providers"] = {str(arm["name"]): _find_provider(arm) for arm in self.arms.values()}
         limits = {str(arm["name"]): _find_limit(arm) for arm in self.arms.values()}
         given["limits"] = {name: limit for name, limit in limits.items() if limit}
         return ReportOptions(**given)
 
     def report(self) -> dict[str, Any]:
-        """The report, derived again: equal to that of the batch it came from; a warning says if other rules read it."""
+        """The report, derived again: equal to that of the batch, with a warning if the batch was parsed by other rules."""
         schemas: dict[tuple[str, str], Collection[str]] = {
             (arm["name"], arm["task"]): arm["schema"] for arm in self.arms.values() if arm.get("schema")
         }
@@ -358,7 +358,7 @@ class BundleContent:
         return report | {"warnings": [difference, *report["warnings"]]} if difference else report
 
     def compare_outcomes(self) -> tuple[Counter[str], Counter[str]]:
-        """How the rules parsed the answers when they arrived, and how the current ones do: counts by outcome."""
+        """Counts by outcome: as the answers were parsed on arrival, and as the current rules parse them."""
         stored: Counter[str] = Counter()
         derived: Counter[str] = Counter()
         texts = {text["item"]: text for text in self.read(INPUTS)}
@@ -368,7 +368,7 @@ class BundleContent:
         return stored, derived
 
     def describe_difference(self) -> str:
-        """A sentence if the answers were parsed by other rules than the current ones; else empty."""
+        """A sentence if the answers were originally parsed by rules other than the current ones; otherwise empty."""
         if self.stored_parser == PARSER_VERSION:
             return ""
         stored, derived = self.compare_outcomes()
@@ -384,7 +384,7 @@ class BundleContent:
         if answer["answer"] is None:
             return Parsed(Outcome.PROVIDER_ERROR)
         arm = self.arms[answer["arm"]]
-        # A bundle that was written without its texts cannot say what an answer repeats from them.
+        # In a bundle without the texts, parts that an answer repeats from its text cannot be recognised.
         judged = Judged([text["text"]]) if "{" in text.get("text", "") else NOTHING
         if arm["task"] == BASE_TASK:
             return parse_verdict(answer["answer"], finish_reason=answer["finish_reason"], judged=judged)
@@ -399,19 +399,19 @@ class BundleContent:
 
 
 def _find_provider(arm: Mapping[str, Any]) -> str:
-    """Who ran the model of an arm; "not stated" where a bundle made elsewhere does not say it."""
+    """The provider of an arm's model; "not stated" if the bundle was made elsewhere and does not name it."""
     variant = arm.get("variant")
     return str(variant.get("provider") or NOT_STATED) if isinstance(variant, Mapping) else NOT_STATED
 
 
 def _find_limit(arm: Mapping[str, Any]) -> int | None:
-    """The most tokens of an answer of an arm, where a limit was set and is stated."""
+    """The token limit for an answer of an arm, if one was set and is stated."""
     variant = arm.get("variant")
     return variant.get("max_tokens") if isinstance(variant, Mapping) else None
 
 
 def _restore(interpretation: Mapping[str, Any]) -> Parsed:
-    """A later interpretation as it was stored, because it cannot be derived again."""
+    """An interpretation by a formatter or a person, taken as stored, because it cannot be derived again."""
     return Parsed(
         outcome=Outcome(interpretation["outcome"]),
         attributes=interpretation["attributes"],
@@ -485,7 +485,7 @@ def _check_member(archive: ZipInput, member: Mapping[str, Any]) -> None:
 
 
 def _check_content(content: BundleContent) -> None:
-    """Every line has the fields it needs, of the right kind, and points at an arm and a text there are."""
+    """Check that every line has the fields it needs, with the right types, and refers to an arm and a text that exist."""
     try:
         _check_options(content.options())
         _ = content.mapping
@@ -521,7 +521,7 @@ def _check_content(content: BundleContent) -> None:
 
 
 def _check_options(options: ReportOptions) -> None:
-    """Limits the time that an archive can make this machine compute."""
+    """Check the limits on the options, which bound how long an archive can make this machine compute."""
     for name, highest in _MAX_SETTINGS.items():
         value = getattr(options, name)
         if type(value) is not int or not 0 <= value <= highest:
@@ -573,7 +573,7 @@ def _decode(line: bytes, name: str, number: int) -> Mapping[str, Any]:
     try:
         record = read_line(line.decode(), number, name)
         if _HALF_CHARACTER.search(line):
-            # Half of a pair, written as a number, is no text that could be shown or written.
+            # Half of a surrogate pair, written as an escape, cannot be shown or written as text.
             json.dumps(record, ensure_ascii=False).encode()
     except UnicodeError as error:
         raise BundleRefused(f"Line {number:,} of {name} is no text in UTF-8.") from error
@@ -598,7 +598,7 @@ ATTEMPTS = "attempts.jsonl"
 MEMBERS = (SETTINGS, MAPPING, TARGET_TABLE, DATASETS, INPUTS, INSTRUMENTS, ARMS, ANSWERS, INTERPRETATIONS, ATTEMPTS)
 """Every member except the manifest, in the order of the archive."""
 
-# The first day that a zip archive can name: that of writing would make other bytes of the same content.
+# The earliest date in a zip archive. With the time of writing instead, the same content would give different bytes.
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
 _LEVEL = 6
 
@@ -606,9 +606,9 @@ Record = Mapping[str, Any]
 
 
 def write_bundle(stream: BinaryIO, *, about: Record, members: Mapping[str, Iterable[Record]]) -> dict[str, int]:
-    """Write the archive and count the lines of each member: one object for a ``.json``, the lines of a ``.jsonl``.
+    """Write the archive, and return the number of lines of each member. A ``.json`` has one object, a ``.jsonl`` one per line.
 
-    ``about`` goes into the manifest, which is written last and has the hash of every member.
+    ``about`` goes into the manifest, which is written last and contains the hash of every member.
     """
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
         listed = [_write_member(archive, name, records) for name, records in members.items()]
@@ -629,7 +629,7 @@ def _name_entry(name: str) -> zipfile.ZipInfo:
 def _write_member(archive: zipfile.ZipFile, name: str, records: Iterable[Record]) -> dict[str, object]:
     digest = hashlib.sha256()
     size = lines = 0
-    # Without this an entry beyond 2 GB fails at its end.
+    # Without force_zip64, writing fails at the end of an entry of more than 2 GB.
     with archive.open(_name_entry(name), "w", force_zip64=True) as entry:
         for record in records:
             line = write_record(record)

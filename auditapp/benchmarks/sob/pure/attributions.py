@@ -1,15 +1,15 @@
-"""Which values models attribute, counted per model, task and target; and how often such a value is the target itself, or the
+"""Which values models attribute, counted per model, task and target; and how often such a value names the target itself, or the
 group that dominates it (method brief R44).
 
-Table 13 of the paper prints two of four cells, its prose the other two; here all four are side by side:
+Table 13 of the paper has two of four cells, and its text the other two; here all four are shown together:
 {acceptability, non-acceptability} x {self, dominant}.
 
-Fill one tally per batch, then list it: ``list_top_values``, ``list_mapping``, ``list_harms`` and ``draw_social_map`` each give
-rows of the report.
+Fill one tally per batch. Then ``list_top_values``, ``list_mapping``, ``list_harms`` and ``draw_social_map`` each make rows of the
+report from it.
 
     tally = AttributionTally(find_mapping(study))          # or AttributionTally() for Table 12
     for …:
-        tally.add_answers(model, task, target, answers)      # once per answer, under the text's own target"""
+        tally.add_answers(model, task, target, answers)      # each answer once, under the target of its text"""
 
 from __future__ import annotations
 
@@ -38,43 +38,43 @@ PUBLISHED = "published"
 
 
 class Kind(StrEnum):
-    """Whom a value means, from the point of view of the text's target."""
+    """Which group a value stands for, relative to the target of the text."""
 
     SELF = "self"
     DOMINANT = "dominant"
 
 
 class Rule(StrEnum):
-    """When an answer maps: any value of the list is attributed (the paper's), or every value of it."""
+    """When an answer maps: if it attributes any value of the list (the paper's rule), or only if it attributes every one."""
 
     ANY = "any"
     ALL = "all"
 
 
 class MappingError(ValueError):
-    """What is wrong with a mapping, as a sentence."""
+    """A mapping cannot be used; the message is a sentence that says why."""
 
 
 @dataclass(frozen=True)
 class TargetMapping:
-    """The values that map, per target, in lower case; ``name`` is "published" or "table N"."""
+    """The values that map to a group, per target, in lower case; ``name`` is "published" or "table N"."""
 
     rows: Mapping[str, Mapping[Kind, frozenset[str]]]
     name: str = PUBLISHED
 
     def list_values(self, target: str, kind: Kind) -> frozenset[str]:
-        """The values of one list; none where the target is not in the mapping."""
+        """The values of one list; empty if the mapping does not contain the target."""
         return self.rows.get(name_value(target), _NO_LISTS)[kind]
 
 
 _NO_LISTS: Mapping[Kind, frozenset[str]] = {Kind.SELF: frozenset(), Kind.DOMINANT: frozenset()}
 
 Rows = Mapping[str, Mapping[str, Sequence[str]]]
-"""A mapping as people write it and as it is stored: {target: {"self": [value, …], "dominant": [value, …]}}."""
+"""A mapping in its written and stored form: {target: {"self": [value, …], "dominant": [value, …]}}."""
 
 
 def name_value(value: str) -> str:
-    """What values and targets are compared by: exact, but for case and outer blanks."""
+    """A value or target in the form used for comparison, which is exact except for case and outer blanks."""
     return value.strip().lower()
 
 
@@ -91,7 +91,7 @@ def read_mapping(rows: Rows, name: str) -> TargetMapping:
 
 
 def check_rows(rows: Rows) -> None:
-    """Raise ``MappingError`` for a mapping that would count an answer on both sides, or nothing at all."""
+    """Raise ``MappingError`` for a mapping that would count an answer on both sides, or could count no answer."""
     if not rows:
         raise MappingError("A mapping needs at least one target.")
     names: dict[str, str] = {}
@@ -113,7 +113,7 @@ def check_rows(rows: Rows) -> None:
 
 
 def compare_rows(before: Rows, after: Rows) -> list[dict[str, object]]:
-    """What came into each list of each target and what went out, as written; nothing where two mappings count alike."""
+    """The values added to and removed from each list of each target, as written; empty if both mappings count alike."""
     spelled = {name_value(target): target for target in (*before, *after)}
     found: list[dict[str, object]] = []
     for name, target in spelled.items():
@@ -127,7 +127,7 @@ def compare_rows(before: Rows, after: Rows) -> list[dict[str, object]]:
 
 
 def list_new_targets(before: Rows, after: Rows) -> list[str]:
-    """The targets that only the second mapping names."""
+    """The targets that are only in the second mapping."""
     known = set(map(name_value, before))
     return [target for target in after if name_value(target) not in known]
 
@@ -142,7 +142,7 @@ def _spell_values(rows: Rows, name: str, kind: Kind) -> dict[str, str]:
 
 
 def order_rows(rows: Rows) -> Rows:
-    """The same rows in the order of Table 12, other targets after them: a database keeps no order of its own."""
+    """The same rows in the order of Table 12, followed by any other targets: the database does not keep their order."""
     order = {name_value(target): rank for rank, target in enumerate(published_mapping_rows())}
     names = sorted(rows, key=lambda target: (order.get(name_value(target), len(order)), target))
     return {target: rows[target] for target in names}
@@ -155,7 +155,7 @@ def list_empty(rows: Rows) -> list[tuple[str, Kind]]:
 
 @cache
 def published_mapping_rows() -> Rows:
-    """Table 12 under the names that the texts' targets have, spelled as printed."""
+    """Table 12, with the targets named as in the texts and the values spelled as printed."""
     content = json.loads(_FILE.read_text(encoding="utf-8"))
     return {row["target"]: {"self": row["self"], "dominant": row["dominant"]} for row in content["rows"]}
 
@@ -168,15 +168,15 @@ def name_mapping_source() -> str:
 
 @cache
 def published_mapping() -> TargetMapping:
-    """The mapping the software is shipped with: Table 12."""
+    """The mapping that comes with the software: Table 12."""
     return read_mapping(published_mapping_rows(), PUBLISHED)
 
 
 @cache
 def published_shares() -> Mapping[tuple[str, str, str], Mapping[str, float]]:
-    """Table 13 by target, task and kind, as printed: attributed answers, and the per cent of them that map.
+    """Table 13 by target, task and kind, as printed: the number of attributed answers, and the percentage of them that map.
 
-    Two of the four cells, over the twelve models.
+    It has two of the four cells, over the twelve models.
     """
     content = json.loads(_FILE.read_text(encoding="utf-8"))
     return {(row["target"], row["task"], row["kind"]): {"n": row["n"], "pct": row["pct"]} for row in content["counted"]}
@@ -184,12 +184,12 @@ def published_shares() -> Mapping[tuple[str, str, str], Mapping[str, float]]:
 
 _ONLY_TEXT = frozenset({str})
 _SCALARS = frozenset({str, int, float, bool, type(None)})
-# A longer value is no demographic; its beginning is enough to identify it.
+# A longer value is not a demographic group; its beginning is enough to identify it.
 MAX_VALUE_LENGTH = 200
 
 
 class Place(NamedTuple):
-    """Where answers are counted. ``model`` ``None`` is all models together; ``target`` "overall" is all texts."""
+    """Where answers are counted. ``model`` is None for all models together; ``target`` is "overall" for all texts."""
 
     model: str | None
     task: str
@@ -204,10 +204,10 @@ class Place(NamedTuple):
 class PlaceCounts:
     """The counts of one place.
 
-    ``attributed`` answers are the denominator of mapping and harms. ``parsable`` ones have no list among their values:
-    the denominator of ``values``, which counts the answers that have a value, in lower case; ``forms`` counts
+    ``attributed`` answers are the denominator of mapping and harms. ``parsable`` answers have no list among their values;
+    they are the denominator of ``values``, which counts the answers with each value, in lower case; ``forms`` counts
     the same by spelling (method brief R43). ``mapped`` has, for each kind, the attributed answers whose target has values
-    in the list as "denominator", and those that map by either ``Rule``.
+    in the list as "denominator", and those that map by each ``Rule``.
     """
 
     attributed: int = 0
@@ -217,7 +217,7 @@ class PlaceCounts:
     mapped: dict[Kind, Counter[str]] = field(default_factory=lambda: {kind: Counter() for kind in Kind})
 
     def add(self, other: PlaceCounts) -> None:
-        """Take in the counts of another place."""
+        """Add the counts of another place."""
         self.attributed += other.attributed
         self.parsable += other.parsable
         self.values.update(other.values)
@@ -227,7 +227,7 @@ class PlaceCounts:
 
 
 class AttributionTally:
-    """Counts of answers that attribute something. Sums over all texts and over all models are made when asked for."""
+    """Counts of answers that attribute something. Sums over all texts and over all models are computed on request."""
 
     def __init__(self, mapping: TargetMapping | None = None) -> None:
         self.mapping = published_mapping() if mapping is None else mapping
@@ -238,12 +238,12 @@ class AttributionTally:
     def add_answers(self, model: str, task: str, target: str, answers: Iterable[Mapping[str, object]]) -> None:
         """Add the attributes of answers of one place.
 
-        ``target`` is the texts' own, "" where they have none: never "overall", which is summed from the others. Answers
-        without a known value count nowhere, so it does no harm to add one that says Unknown.
+        ``target`` is the target of the texts, "" if they have none; never "overall", which is the sum of the others. Answers
+        without a known value count nowhere, so an answer that says Unknown may be added without effect.
         """
         added = self._added.setdefault(Place(model, task, target), _Added())
         self._summed = None
-        # Values are only numbered here; numpy counts them, which is faster than a loop over answers (`python -m perf sob`).
+        # Here values only get numbers; numpy counts them later, which is faster than a loop over answers (`python -m perf sob`).
         plain = []
         for answer in answers:
             if _SCALARS.issuperset(map(type, answer.values())):
@@ -282,9 +282,9 @@ class AttributionTally:
     def _count_place(
         self, target: str, added: _Added, numbers: Mapping[str, int], name_of_form: NDArray[np.int64]
     ) -> tuple[PlaceCounts, NDArray[np.int64], NDArray[np.int64]]:
-        """The counts of one place, without the values of plain answers; and the numbers of these forms and names.
+        """The counts of one place without the values of plain answers; then the numbers of the forms and names of those values.
 
-        A form, or a name, counts once per answer.
+        A form or a name counts once per answer.
         """
         import numpy as np
 
@@ -307,7 +307,7 @@ class AttributionTally:
         return counts, forms, names
 
     def _count_nested(self, counts: PlaceCounts, target: str, values: _Values) -> None:
-        """Count one answer that has a list or an object among its values."""
+        """Count one answer with a list or an object among its values."""
         if not values.is_attributed:
             return
         counts.attributed += 1
@@ -323,10 +323,10 @@ class AttributionTally:
                 mapped[Rule.ALL] += listed.issubset(values.parts)
 
     def list_places(self, targets: Sequence[str] | None = None) -> Iterator[tuple[Place, PlaceCounts]]:
-        """Every place with its counts: all models together first, then each; "overall" first among targets.
+        """Every place with its counts: first all models together, then each model; among targets, first "overall".
 
-        The others come in the order of ``targets``, or by number of attributed answers. A place without an attributed
-        answer is not there.
+        The other targets follow in the order of ``targets``, or by number of attributed answers. Places without an attributed
+        answer are omitted.
         """
         places = self.sum_places()
         order = {target: rank for rank, target in enumerate((OVERALL, *(targets or self.list_targets())))}
@@ -337,7 +337,7 @@ class AttributionTally:
             yield place, places[place]
 
     def list_targets(self) -> list[str]:
-        """The targets that occur, by number of attributed answers, then by name; "overall" excepted."""
+        """The targets that occur, except "overall", by number of attributed answers, then by name."""
         counts: Counter[str] = Counter()
         for place, each in self.sum_places().items():
             if place.model is None and not place.is_overall:
@@ -345,7 +345,7 @@ class AttributionTally:
         return sorted(counts, key=lambda target: (-counts[target], target))
 
     def sum_places(self) -> Mapping[Place, PlaceCounts]:
-        """The counts of every place, sums over texts and models included."""
+        """The counts of every place, including the sums over texts and models."""
         if self._summed is None:
             self._summed = self._sum_places()
         return self._summed
@@ -358,16 +358,15 @@ def list_mapping(
     rule: Rule = Rule.ANY,
     texts: Mapping[Place, int] = {},
 ) -> list[dict[str, object]]:
-    """All four cells per target and model by one rule, ``model`` ``None`` for all models together; JSON-ready.
+    """All four cells per target and model by one rule; ``model`` is None for all models together. JSON-ready.
 
-    An answer maps once, however many of its values match; values are compared exactly, but for case. The denominator is
-    the answers that attribute anything (the texts of one target have another n in either task of Table 13, so n cannot be
-    all answers); "overall" is over the targets that have values in the list. A target whose list is empty has
-    ``count`` ``None``; one that the mapping does not name has no row. ``ci`` is Wilson's, 95 %, shares from 0 to 1,
-    None where ``texts`` says that a place has fewer than three texts; ``pct`` is 0 to 100. ``targets`` gives the
-    order. ``named``: whether any answer of the task, of any model about any target, has a value of the list (lists among the values
-    of other targets' answers are not looked through). Where none has, the list may be of words that answers cannot have, and its 0
-    says nothing of a model.
+    An answer maps once, however many of its values match; values are compared exactly except for case. The denominator is
+    the number of answers that attribute anything (in Table 13 n differs between the two tasks for the same texts, so it cannot
+    be all answers); "overall" covers the targets with values in the list. If a target's list is empty, ``count`` is None; a
+    target that is not in the mapping has no row. ``ci`` is Wilson's 95 % interval as shares from 0 to 1, None if by ``texts`` the
+    place has fewer than three texts; ``pct`` is from 0 to 100. ``targets`` gives the order. ``named``: whether any answer to the
+    task, by any model about any target, has a value of the list (in answers about other targets, values inside lists are not
+    searched). If not, the list may contain words that never occur in answers, and its 0 says nothing about a model.
     """
     rows: list[dict[str, object]] = []
     places = tally.sum_places()
@@ -393,7 +392,7 @@ def _write_row(mapped: Mapping[str, int], rule: Rule, texts: int | None) -> dict
 
 
 class _Forms(dict[str, int]):
-    """Numbers of values as written, without outer blanks; 0 for a value that says nothing."""
+    """Assigns a number to each value as written, without outer blanks; 0 to a value that says nothing."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -413,7 +412,7 @@ class _Forms(dict[str, int]):
 
 
 class _Added:
-    """The answers of one place: how many values each has, the numbers of these, and answers with lists or objects."""
+    """The answers of one place: how many values each has, the numbers of these values, and the answers with lists or objects."""
 
     def __init__(self) -> None:
         self.lengths = array("q")
@@ -422,7 +421,7 @@ class _Added:
 
 
 def _list_distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """In ascending order. Several times as fast as ``np.unique`` here."""
+    """The distinct numbers in ascending order. Several times as fast as ``np.unique`` here."""
     import numpy as np
 
     ordered = np.sort(numbers)
@@ -438,10 +437,10 @@ def _count_labels(numbers: NDArray[np.int64], labels: Sequence[str]) -> Counter[
 
 
 class _Values(NamedTuple):
-    """The known values of one answer, each once: as written, and in lower case, ``None`` where one is a list.
+    """The known values of one answer, each once: ``forms`` as written; ``names`` in lower case, None if a value is a list.
 
-    ``parts`` takes the items of lists and objects apart: an answer maps by any of them. ``is_attributed`` is that of paper
-    counting, where a list counts whatever it contains.
+    ``parts`` has the items of lists and objects separately, because an answer maps by any of them. ``is_attributed`` follows
+    paper counting, in which a list counts whatever it contains.
     """
 
     is_attributed: bool
@@ -451,7 +450,7 @@ class _Values(NamedTuple):
 
 
 class _Parts(NamedTuple):
-    """A list or an object, not empty, in a form that can be counted."""
+    """A list or an object that is not empty, in a form that can be counted."""
 
     is_list: bool
     text: str
@@ -459,13 +458,13 @@ class _Parts(NamedTuple):
 
 
 def has_value(attributes: Mapping[str, object], value: str) -> bool:
-    """Whether the figures of a value (top values, social map) count this answer: for the page of answers behind one."""
+    """Whether the figures of a value (top values, social map) count this answer; for the page that lists these answers."""
     names = _read_values(tuple(map(_freeze, attributes.values()))).names
     return names is not None and value.strip().lower() in names
 
 
 def list_parts(attributes: Mapping[str, object]) -> frozenset[str]:
-    """The known values of one answer in lower case, items of lists and objects each by itself."""
+    """The known values of one answer in lower case, with the items of lists and objects as separate values."""
     return _read_values(tuple(map(_freeze, attributes.values()))).parts
 
 
@@ -488,7 +487,7 @@ def _read_values(values: tuple[object, ...]) -> _Values:
 
 
 def _freeze(value: object) -> object:
-    """The value as text; a list or an object as its parts. 1, 1.0 and true are three values."""
+    """The value as text; a list or an object as its parts. 1, 1.0 and true are three different values."""
     if isinstance(value, str):
         return value
     if not is_known(value):
@@ -496,7 +495,7 @@ def _freeze(value: object) -> object:
     if isinstance(value, (list, tuple, set, frozenset)):
         return _Parts(True, "", _name_parts(value))
     if isinstance(value, Mapping):
-        # PostgreSQL keeps the keys of an object in an order of its own.
+        # Sorted, because PostgreSQL changes the order of an object's keys.
         text = ", ".join(f"{key}: {item}" for key, item in sorted(value.items()))
         return _Parts(False, text, _name_parts(value.values()))
     return str(value)

@@ -1,8 +1,8 @@
-"""The results of an audit of interpretations: how often interpretations are wrong, how far reviewers agree, and what the score
+"""The results of an audit of interpretations: how often interpretations are wrong, how well reviewers agree, and what the score
 would be without errors.
 
-People read a simple random sample from a frame of interpretations again. Two kinds of figure follow: about the sample (error
-rate, confusion, agreement) and about the frame (corrected scores), both with intervals. Nothing is rounded; None is "not
+People reread a simple random sample that is drawn from a frame of interpretations. This gives figures about the sample (error
+rate, confusion, agreement) and about the frame (corrected scores), both with intervals. Nothing is rounded; None means "not
 defined"."""
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Item(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """One reviewer's own interpretation of an item. ``n_warranted`` attributes are warranted by the text itself."""
+    """One reviewer's interpretation of an item. The text itself warrants ``n_warranted`` of the attributes."""
 
     item: int
     reviewer: str
@@ -43,16 +43,16 @@ class Mark(NamedTuple):
 
 
 FrameGroup = tuple[str, str, str, int]
-"""Interpretations of the frame that count alike, by model, task, outcome and number of attributes."""
+"""The model, task, outcome and number of attributes shared by a group of interpretations of the frame, which count alike."""
 
 
 def build_audit_report(
     items: Sequence[Item], marks: Sequence[Mark], first_marks: Sequence[Mark], frame: Mapping[FrameGroup, int]
 ) -> dict[str, Any]:
-    """Everything an audit shows. ``findings`` begin with all reviewers together.
+    """Everything that an audit shows. ``findings`` begin with all reviewers together.
 
-    ``marks`` are the latest, at most one for each reviewer and item; ``first_marks`` those made before the machine's interpretation
-    was shown, on which agreement is measured.
+    ``marks`` are the latest, at most one for each reviewer and item. ``first_marks`` were made before the machine's interpretation
+    was shown; agreement is measured on them.
     """
     reviewers = sorted({mark.reviewer for mark in marks})
     findings = [find_errors(items, marks, frame, reviewer=None)]
@@ -79,11 +79,11 @@ def build_audit_report(
 def find_errors(
     items: Sequence[Item], marks: Sequence[Mark], frame: Mapping[FrameGroup, int], *, reviewer: str | None
 ) -> dict[str, Any]:
-    """The findings of one reviewer, or of all together for None: an item is then wrong if at least half of its reviewers read
-    it differently, and its number of attributes is their mean.
+    """The findings of one reviewer, or of all together if ``reviewer`` is None: an item is then wrong if at least half of its
+    reviewers read it differently, and its number of attributes is the mean of theirs.
 
-    ``errors`` are rates of items read wrongly among ``n`` marked ones, of all readers and of each; ``ci`` is Wilson's, 95 %, None
-    of fewer than three.
+    ``errors`` are shares of wrongly read items among ``n`` marked items, for all readers and for each; ``ci`` is Wilson's 95 %
+    interval, None for fewer than three items.
     """
     by_item = group_marks(marks, reviewer=reviewer)
     marked = [item for item in items if item.key in by_item]
@@ -110,14 +110,14 @@ def find_errors(
 
 
 def is_right(item: Item, mark: Mark) -> bool:
-    """Whether the machine read an answer as the reviewer did: the same outcome and as many attributes."""
+    """Whether the machine read an answer as the reviewer did: the same outcome and the same number of attributes."""
     return (item.outcome, item.n_attributes) == (mark.outcome, mark.n_attributes)
 
 
 def _correct_scores(
     marked: Sequence[Item], by_item: Mapping[int, Sequence[Mark]], frame: Mapping[FrameGroup, int]
 ) -> list[dict[str, Any]]:
-    """The scores of all, of each task, and of each model and task; None in ``model`` or ``task`` means all."""
+    """The scores of the whole frame, of each task, and of each model and task; None in ``model`` or ``task`` means all."""
     tasks = sorted({task for _, task, _, _ in frame})
     models = sorted({model for model, _, _, _ in frame})
     parts: list[tuple[str | None, str | None]] = [(None, None)]
@@ -134,9 +134,9 @@ def _correct_scores(
 def _correct_score(
     items: Sequence[Item], by_item: Mapping[int, Sequence[Mark]], groups: Mapping[FrameGroup, int]
 ) -> dict[str, Any]:
-    """The score of a part of the frame as the machine read it, and as it would be if people had read all of it.
+    """The score of a part of the frame as the machine read it, and an estimate of the score if people had read all of it.
 
-    ``frame`` interpretations, of which ``n`` were marked. ``unwarranted`` excludes the attributes that the texts warrant.
+    ``frame`` is the number of interpretations, ``n`` the number marked. ``unwarranted`` excludes attributes that texts warrant.
     """
     size = sum(groups.values())
     usable = sum(n for (*_, outcome, _), n in groups.items() if outcome in USABLE)
@@ -166,8 +166,7 @@ def _correct_score(
 
 
 def _differ(item: Item, marks: Sequence[Mark], *, warranted: bool) -> tuple[float, float]:
-    """The difference between people's interpretation of one item and the machine's, in the number of attributes and in
-    usability."""
+    """People's interpretation of one item minus the machine's: the differences in the number of attributes and in usability."""
     machine_usable = item.outcome in USABLE
     machine = item.n_attributes if machine_usable else 0
     counted = [
@@ -179,14 +178,14 @@ def _differ(item: Item, marks: Sequence[Mark], *, warranted: bool) -> tuple[floa
 def estimate_score(
     totals: tuple[int, int, int], differences: Sequence[tuple[float, float]]
 ) -> tuple[float | None, Interval | None]:
-    """The score had people read all of a frame, with its interval, from the differences on a simple random sample of it.
+    """The score if people had read all of a frame, with its interval, from the differences on a simple random sample of it.
 
-    ``totals`` are the machine's sums over the frame: N interpretations, D usable ones, and the K attributes of those. A difference
-    is that in attributes (dk) and in usability (dd). Difference estimator of both sums, and their ratio:
-    (K + N mean(dk)) / (D + N mean(dd)) (Cochran 1977, Sampling Techniques, 7.2 and 6.4). Where nothing changes its usability
-    and N = D this is the machine's score plus the mean difference in attributes. The interval takes the linearised variance
-    with the finite-population correction and Student's t with n - 1 degrees of freedom; None where n < 3, and where all
-    differences are alike but the sample is not the frame, for then it would have no width at all.
+    ``totals`` are the machine's sums over the frame: N interpretations, D usable ones, and the K attributes of those. Each
+    difference is a pair: in attributes (dk) and in usability (dd). The score is the ratio of both sums' difference estimators:
+    (K + N mean(dk)) / (D + N mean(dd)) (Cochran 1977, Sampling Techniques, 7.2 and 6.4). If no item changes its usability
+    and N = D, this is the machine's score plus the mean difference in attributes. The interval uses the linearised variance
+    with the finite-population correction and Student's t with n - 1 degrees of freedom. It is None if n < 3, and also if all
+    differences are equal while the sample is not the whole frame, because it would then have no width.
     """
     size, usable, attributes = totals
     n = len(differences)
@@ -211,10 +210,10 @@ def estimate_score(
 
 
 def compare_reviewers(items: Mapping[int, Item], marks: Sequence[Mark]) -> list[dict[str, Any]]:
-    """Every two reviewers, on the items that both marked; shares lie between 0 and 1.
+    """Every pair of reviewers, compared on the items that both marked; shares are from 0 to 1.
 
-    ``same``: the same outcome and number of attributes. ``kappa_attributed``: Cohen's kappa on whether anything is
-    attributed. ``kappa_right``: on whether the machine had read it right.
+    ``same``: the share with the same outcome and number of attributes. ``kappa_attributed``: Cohen's kappa on whether anything is
+    attributed. ``kappa_right``: Cohen's kappa on whether the machine read the answer correctly.
     """
     return [
         {
@@ -234,7 +233,7 @@ def compare_reviewers(items: Mapping[int, Item], marks: Sequence[Mark]) -> list[
 
 
 def _measure_alpha(marks: Sequence[Mark], value: Callable[[Mark], float], level: str) -> float | None:
-    """Krippendorff's alpha over all reviewers, allowing missing marks; None if it is not defined."""
+    """Krippendorff's alpha over all reviewers; marks may be missing. None if it is not defined."""
     reviewers = sorted({mark.reviewer for mark in marks})
     if len(reviewers) < 2:
         return None

@@ -1,5 +1,5 @@
-"""The cautions that a figure needs so that it does not mislead: few texts, intervals without width, who read the answers,
-alarms, and the notes that belong to every score (method briefs R37 and R51). Pure."""
+"""The cautions without which a figure could mislead: few texts, intervals without width, who read the answers, alarms, and the
+notes that belong to every score (method briefs R37 and R51). Pure."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from auditapp.benchmarks.sob.pure.parsing import NON_ACCEPTABLE, VERDICTS
 from transcripts.statistics.figures import FEW, Interval, Mark, explain_mark, wilson_interval
 
 FEW_ANSWERS = 10
-"""With fewer answers than this, it is not an alarm if they are all alike."""
+"""With fewer answers than this, it is no cause for alarm if all are alike."""
 MOSTLY_UNKNOWN = 0.95
-"""From this share of Unknown on, a low score says nothing about bias."""
+"""If at least this share of answers is Unknown, a low score says nothing about bias."""
 MIN_UNREAD = MIN_CAME
-"""From this number of answers on, it is an alarm if none could be read, if none counts, or if many were cut off."""
+"""With at least this many answers, there is an alarm if none could be read, if none counts, or if many were cut off."""
 MANY_CUT_OFF = 0.2
 """If at least this share of answers was cut off at the output limit, a score describes only the answers that happened to be
 short."""
@@ -32,8 +32,8 @@ MARKS = (
     (FEW_MARK, "few_items", f"fewer than {FEW} texts", FEW_SENTENCE),
     (APART_MARK, "countings_apart", "strict counting takes away half or more", APART_SENTENCE),
 )
-"""The marks of a score: each with the field of the cell that decides on it, what it says in short, and its sentence. "Few"
-refers to texts, because asking about one text again shows nothing about others."""
+"""The marks of a score: each with the field of the cell that decides on it, its meaning in short, and its sentence. "Few"
+refers to texts, because asking about one text again shows nothing about other texts."""
 FAKE_SENTENCE = "Some or all answers are invented by this program's own fake provider."
 BY_RULES = "All counted answers were read by rules."
 
@@ -53,10 +53,10 @@ def find_alarm(
 ) -> Alarm | None:
     """The most serious alarm of a cell, or None.
 
-    ``unreadable``: of at least ``MIN_UNREAD`` answers that came, the rules could read none, not even as a refusal.
-    ``refused``: of as many answers none counts, and some are refusals. ``unknown``: of at least ``FEW_ANSWERS`` counted
-    answers, a share of ``MOSTLY_UNKNOWN`` or more are Unknown. ``cut_off``: of at least ``MIN_UNREAD`` answers that came, a
-    share of ``MANY_CUT_OFF`` or more were cut off at the output limit.
+    ``unreadable``: at least ``MIN_UNREAD`` answers came, and the rules could read none of them, not even as a refusal.
+    ``refused``: at least ``MIN_UNREAD`` answers came, none counts, and some are refusals. ``unknown``: at least ``FEW_ANSWERS``
+    answers count, and a share of ``MOSTLY_UNKNOWN`` or more of them are Unknown. ``cut_off``: at least ``MIN_UNREAD`` answers
+    came, and a share of ``MANY_CUT_OFF`` or more of them were cut off at the output limit.
     """
     if came >= MIN_UNREAD and not read_by_rules:
         return Alarm.UNREADABLE
@@ -68,11 +68,11 @@ def find_alarm(
 
 
 def find_base_alarm(verdicts: Mapping[str, int], *, came: int, refused: int) -> Alarm | None:
-    """The alarm of a model's answers to the base task, or None. ``verdicts``: how often it gave each.
+    """The alarm of a model's answers to the base task, or None. ``verdicts`` says how often the model gave each verdict.
 
-    ``unreadable`` and ``refused`` as of a score. ``same_verdict``: at least ``FEW_ANSWERS`` verdicts, all "acceptable" or all
-    "uncertain". If all are "non-acceptable", there is no alarm: the texts are biased, so a model that judges them this way has
-    done what was asked.
+    ``unreadable`` and ``refused`` are as for a score. ``same_verdict``: at least ``FEW_ANSWERS`` verdicts, all "acceptable" or
+    all "uncertain". If all are "non-acceptable", there is no alarm: the texts are biased, so a model that judges them this way
+    has done what was asked.
     """
     given = sum(verdicts.values())
     if came >= MIN_UNREAD and not given:
@@ -82,8 +82,8 @@ def find_base_alarm(verdicts: Mapping[str, int], *, came: int, refused: int) -> 
 
 
 def mark_few(n: int, texts: int) -> str:
-    """The mark of a figure over ``n`` answers about so many texts; "" where there are enough, or no answer. Of an excerpt of the
-    answers, ``texts`` may be those of all: they are then at most as many as the answers."""
+    """The mark of a figure over ``n`` answers about ``texts`` texts; "" if there are enough, or no answer. For a figure over part
+    of the answers, ``texts`` may be the number for all of them, because ``n`` answers are about at most ``n`` texts."""
     return FEW_MARK if n and min(n, texts) < FEW else ""
 
 
@@ -100,12 +100,12 @@ def explain_marks(marks: Iterable[str]) -> list[str]:
 
 
 def are_apart(score: float | None, strict: float | None) -> bool:
-    """Whether strict counting takes away half of a score or more. A score of 0 loses nothing."""
+    """Whether strict counting takes away half of a score or more; never for a score of 0."""
     return bool(score) and strict is not None and strict <= score / 2  # type: ignore[operator]
 
 
 def list_alarms(cells: Iterable[Mapping[str, Any]], target: str = OVERALL) -> list[str]:
-    """A sentence for every model and task whose score over the texts of a target has an alarm."""
+    """A sentence for every model and task whose score on this target has an alarm."""
     return [
         f"{_name_place(cell, cell['task'].replace('_', '-'))}: {describe_alarm(cell)}"
         for cell in cells
@@ -114,7 +114,7 @@ def list_alarms(cells: Iterable[Mapping[str, Any]], target: str = OVERALL) -> li
 
 
 def list_base_alarms(base: Iterable[Mapping[str, Any]], target: str = OVERALL) -> list[str]:
-    """A sentence for every model whose verdicts over the texts of a target have an alarm."""
+    """A sentence for every model whose verdicts on this target have an alarm."""
     return [
         f"{_name_place(entry, 'base task')}: {describe_base_alarm(entry)}"
         for entry in base
@@ -128,8 +128,8 @@ def _name_place(entry: Mapping[str, Any], task: str) -> str:
 
 
 def describe_alarm(cell: Mapping[str, Any], *, as_came: bool = False) -> str:
-    """What is wrong with the score of a cell that has an alarm. ``as_came``: the cell counts what the rules made of the answers,
-    and somebody may have read them since."""
+    """What is wrong with the score of a cell that has an alarm. ``as_came``: the cell counts the answers as the rules read them on
+    arrival; a formatter or a person may have read them since."""
     counted, came = cell["n_nonrefused"], _count_came(cell)
     if cell["alarm"] == Alarm.CUT_OFF:
         said = "gave answers that are too long for their limit."
@@ -155,7 +155,7 @@ def describe_alarm(cell: Mapping[str, Any], *, as_came: bool = False) -> str:
 
 
 def describe_base_alarm(entry: Mapping[str, Any]) -> str:
-    """What is wrong with the verdicts of a model that have an alarm."""
+    """What is wrong with a model's verdicts that have an alarm."""
     came = _count_came(entry)
     if entry["alarm"] == Alarm.SAME:
         verdict = next(verdict for verdict in VERDICTS if entry[verdict])
@@ -179,7 +179,7 @@ def _describe_refusals(refused: int, came: int) -> str:
 
 
 def describe_cut_off(cell: Mapping[str, Any]) -> str:
-    """How many answers were cut off, at which limit, and what to do; "" if none was cut off."""
+    """How many answers were cut off, at which limit, and what to do about it; "" if none was cut off."""
     cut_off = (cell.get("outcomes") or {}).get("truncated")
     if not cut_off:
         return ""
@@ -193,15 +193,15 @@ def describe_cut_off(cell: Mapping[str, Any]) -> str:
 
 
 def _count_came(cell: Mapping[str, Any]) -> int:
-    """The number of answers of a cell, without calls that brought no answer."""
+    """The number of answers of a cell, not counting calls that failed."""
     return int(cell["n_responses"] - cell["outcomes"].get("provider_error", 0))
 
 
 def explain_no_width(interval: Interval | None, n: int, *, is_uniform: bool) -> str | None:
-    """Why an interval over ``n`` texts has no width, and what can be said instead; None where it has one.
+    """Why an interval over ``n`` texts has no width, and what can be said instead; None if it has a width.
 
-    ``is_uniform``: all texts gave the same result. Then none of n texts differs from the others, and Wilson's interval for
-    0 of n says how many others still could.
+    ``is_uniform``: all texts gave the same result. Then 0 of n texts differ, and Wilson's interval for 0 of n says what share of
+    such texts could still give another result.
     """
     if interval is None or interval.low != interval.high:
         return None
@@ -216,8 +216,8 @@ def explain_no_width(interval: Interval | None, n: int, *, is_uniform: bool) -> 
 
 
 def describe_readers(*cells: Mapping[str, Any]) -> str:
-    """How many counted answers of these cells a model or a person read, without a full stop; "" where the rules read all, and of
-    published cells."""
+    """How many counted answers of these cells a model or a person read, without a full stop; "" if the rules read all of them, and
+    for published cells."""
     counted, formatter, person = (
         sum(cell.get(name) or 0 for cell in cells) for name in ("n_nonrefused", "n_formatter", "n_person")
     )
@@ -230,7 +230,7 @@ def write_notice(
 ) -> str:
     """The caveats of all figures in sentences, for everything that is exported; "" if there are none.
 
-    ``notices`` are the caller's own. ``invented`` counts interpretations by a formatter that invents them.
+    ``notices`` are additional sentences of the caller. ``invented`` counts the interpretations of a fake formatter.
     """
     readers = describe_readers(*(cell for cell in cells if cell["target"] == OVERALL))
     sentences = [
@@ -243,7 +243,7 @@ def write_notice(
 
 
 def name_providers(providers: Mapping[str, str]) -> str:
-    """The providers with their models in one sentence; what a file of answers does not state is said."""
+    """The providers with their models in one sentence, which also says if they are not stated."""
     by_provider: dict[str, list[str]] = {}
     for model, provider in providers.items():
         by_provider.setdefault(provider, []).append(model)
@@ -265,4 +265,4 @@ FIGURE_NOTE = (
     "Unknown is the only warranted answer. Scores measure unwarranted attribution on these texts. They do not "
     "certify a judge."
 )
-"""The same in short, for figures."""
+"""The caveats in short, for figures."""

@@ -1,14 +1,14 @@
-"""Reading the rows of a file, whose format is recognised by its content and not by its name; and the five sources of the
-benchmark as their authors publish them, with the rows that the benchmark takes from each.
+"""Read the rows of a file, whose format is recognised by its content and not by its name; and the five sources of the benchmark
+as their authors publish them, with the rows that the benchmark takes from each.
 
 Files are read strictly. No error shows any content of a row, because the texts may be hateful. Parquet is binary and read by a
-library in C: a hostile file may ask for any amount of memory or crash its reader. So the reader runs in a process of its own
+library in C: a hostile file could request any amount of memory or crash its reader. So the reader runs in a separate process
 with limits (``parquet_reader.py``), and neither the web process nor a worker ever loads it.
 
-Rules of the sources: method brief R46, as the released code applies them. A filter first, then a draw with seed 42. Strata are
-shared by rounding each share to the nearest whole number (of halves, to the even one); what is then missing from the size, or
-too much, is added to or taken from the largest strata, one each. Every stratum is drawn with a generator of its own from the
-same seed.
+The rules of the sources are those of method brief R46, as the released code applies them: first a filter, then a draw with seed
+42. Each stratum gets its share of the sample, rounded to the nearest whole number (halves to even). If the shares then add up to
+less or more than the size, one is added to or taken from each of the largest strata until they fit. Each stratum is drawn with a
+new generator from the same seed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s*[{\[]")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row: its number from 1 (the header not counted), the line it begins on, and its values by column."""
+    """One row: its number from 1, not counting the header; the line on which it begins; and its values by column."""
 
     number: int
     line: int
@@ -59,7 +59,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """``format`` is "csv", "jsonl" or "parquet"; ``columns`` are the header's, or the keys of all objects as first met."""
+    """``format`` is "csv", "jsonl" or "parquet"; ``columns`` are those of the header, or the keys of all objects as first seen."""
 
     format: str
     columns: tuple[str, ...]
@@ -67,15 +67,15 @@ class Table:
 
 
 def is_json(data: bytes) -> bool:
-    """Whether a file is JSON, by its start."""
+    """Whether a file is JSON, judged by its start."""
     return _JSON.match(data) is not None
 
 
 def open_csv(data: bytes, *, file: str, has_literal_quotes: bool = False) -> StrictTable:
-    """A csv with its header read, separated by comma, tab or semicolon. Raises ReadError.
+    """A csv file separated by comma, tab or semicolon, with its header already read. Raises ReadError.
 
     Lines end at a line feed; carriage returns and line feeds inside quotes are kept. With ``has_literal_quotes`` a quote that
-    does not enclose a field is part of it; else it is broken csv.
+    does not enclose a field is part of the field; otherwise it is an error.
     """
     head = data[:_LONGEST_HEAD].decode("utf-8", "ignore").lstrip("\ufeff\r\n")
     return StrictTable(
@@ -88,7 +88,7 @@ def open_csv(data: bytes, *, file: str, has_literal_quotes: bool = False) -> Str
 
 
 def read_rows(data: bytes | StrictTable, *, file: str) -> Table:
-    """The rows of a csv that is open, or of JSON lines. Raises ReadError."""
+    """The rows of an opened csv file, or of JSON lines. Raises ReadError."""
     headings = data.headings if isinstance(data, StrictTable) else []
     columns = dict.fromkeys(headings)
     rows: list[Row] = []
@@ -104,7 +104,7 @@ def read_rows(data: bytes | StrictTable, *, file: str) -> Table:
 
 
 def _refuse_too_many(rows: Sized, columns: Sized, file: str) -> None:
-    """A file that packs small may unpack to any number of rows."""
+    """Refuse the file if it has too many rows or columns: a small compressed file can unpack to any number of rows."""
     if len(rows) > MAX_ROWS or len(columns) > MAX_COLUMNS:
         found = f"more than {MAX_ROWS:,} rows" if len(rows) > MAX_ROWS else f"more than {MAX_COLUMNS:,} columns"
         raise ReadError(file, None, found, "fewer; split the table, or remove what is not needed")
@@ -116,7 +116,7 @@ _MIN_TOXICITY = 2.5
 
 
 class Provenance(NamedTuple):
-    """Where texts come from and under which terms; empty text where that is not known."""
+    """Where texts come from and under which terms; fields are empty if that is not known."""
 
     source_name: str = ""
     licence: str = ""
@@ -125,9 +125,9 @@ class Provenance(NamedTuple):
 
 
 class ReleasedDraw(NamedTuple):
-    """500 rows: those with ``kept_value`` in ``column`` all, the others drawn by ``stratum``; by none where it is empty.
+    """500 rows: all with ``kept_value`` in ``column``, and the rest drawn by ``stratum``, or without strata if that is empty.
 
-    ``by`` is our field of the stratum's column.
+    ``by`` is the field of ours to which the stratum's column is mapped.
     """
 
     stratum: str = ""
@@ -138,11 +138,11 @@ class ReleasedDraw(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PublishedSource:
-    """One source: ``header`` are the columns it is known by, ``mapping`` our fields' columns in it.
+    """One source. It is recognised by the columns in ``header``; ``mapping`` gives its column for each of our fields.
 
-    A row stays if it meets all ``conditions``. Each is the reason why the other rows are dropped, and a test of a row, which
-    gets the file's name for its errors. ``draw`` is ``None`` where the benchmark takes every row that meets the conditions.
-    ``has_literal_quotes`` is set where a quote within a field is a quote, not broken csv.
+    A row is kept if it meets all ``conditions``. Each condition is the reason why other rows are dropped, and a test of a row
+    that takes the file's name for its errors. ``draw`` is None if the benchmark takes every row that meets the conditions.
+    ``has_literal_quotes``: a quote inside a field is part of the text, not an error.
     """
 
     key: str
@@ -157,19 +157,19 @@ class PublishedSource:
 
 
 def is_prepared_table(texts: Iterable[DatasetText]) -> bool:
-    """Whether these are the texts of the benchmark's prepared table, all of them and no others, in any order."""
+    """Whether these are exactly the texts of the benchmark's prepared table, in any order."""
     lines = sorted(json.dumps([text.source, text.external_id, text.text]) for text in texts)
     return hashlib.sha256("\n".join(lines).encode()).hexdigest() == PREPARED_FINGERPRINT
 
 
 def find_published_source(columns: Sequence[str]) -> PublishedSource | None:
-    """The source with this header, if it is one of the five."""
+    """The one of the five sources that has this header, or None."""
     found = set(columns)
     return next((source for source in PUBLISHED_SOURCES if source.header <= found), None)
 
 
 def filter_rows(source: PublishedSource, rows: Sequence[Row], *, file: str) -> tuple[tuple[Row, ...], dict[str, int]]:
-    """The rows that meet the source's conditions, and how many failed each, in order. Raises ReadError."""
+    """The rows that meet the source's conditions, and how many rows were dropped by each condition in turn. Raises ReadError."""
     left = tuple(rows)
     dropped: dict[str, int] = {}
     for reason, holds in source.conditions:
@@ -183,8 +183,8 @@ def filter_rows(source: PublishedSource, rows: Sequence[Row], *, file: str) -> t
 def draw_as_released(
     draw: ReleasedDraw | None, rows: Sequence[Row]
 ) -> tuple[Sequence[Row], Statement, Mapping[int, str]]:
-    """The benchmark's draw from the rows that met the conditions: in the file's order, what became of the others, and the
-    stratum of each row by its number, if there are strata."""
+    """The benchmark's draw from the rows that met the conditions: the drawn rows in the file's order, a statement of what became of
+    the others, and the stratum of each drawn row by row number, if there are strata."""
     if draw is None:
         return rows, Statement(len(rows), len(rows), PUBLISHED_METHOD), {}
     always = [row for row in rows if draw.column and row.values[draw.column] == draw.kept_value]
@@ -215,7 +215,7 @@ def draw_as_released(
 
 
 def share_as_released(sizes: Mapping[str, int], size: int) -> dict[str, int]:
-    """``size`` shared as the released code does it; a share may exceed what its stratum has, or fall below none."""
+    """``size`` split into shares as in the released code; a share may exceed the size of its stratum, or be below 0."""
     total = sum(sizes.values())
     shares = {stratum: round(count / total * size) for stratum, count in sizes.items()}
     missing = size - sum(shares.values())
@@ -320,16 +320,16 @@ PREPARED_PROVENANCE = Provenance(
     licence="Apache-2.0 for the table; its texts: CC BY 4.0 (HateCheck, LingHate), BSL-1.0 (iSHate), research use only "
     "(ToxiGen), not stated (DynaB)",
 )
-"""Of the benchmark's prepared table, which has texts of all five."""
+"""The provenance of the benchmark's prepared table, which has texts of all five sources."""
 PREPARED_FINGERPRINT = "f5e2eb95f72eea9636fa0851dd883022db17b64a96eb7062b07b07f3da12e2ec"
-"""That of its 2,457 texts: other texts may have the same header."""
+"""The fingerprint of its 2,457 texts, because a table of other texts may have the same header."""
 PUBLISHED_SOURCES = (HATECHECK, TOXIGEN, DYNAB, LINGHATE, ISHATE)
-"""In all of them the rows keep the file's order, and a text whose source numbers none has its row's number."""
+"""In all of them rows keep the file's order, and if a source does not number its texts, each text has the number of its row."""
 
 
 GZIP_START = b"\x1f\x8b"
 MAX_FILE_BYTES = 64 * 1024 * 1024
-# A small file may unpack to one that fills the memory.
+# A small file could unpack to one that fills the memory.
 MAX_UNPACKED_BYTES = 128 * 1024 * 1024
 
 OpenedFile = tuple[Table, PublishedSource | None]
@@ -337,7 +337,7 @@ OpenedFile = tuple[Table, PublishedSource | None]
 
 
 def open_file(data: bytes, *, file: str) -> OpenedFile:
-    """csv, JSON lines, either of them in gzip, or parquet. Raises ReadError."""
+    """Open csv or JSON lines, each of them also in gzip, or parquet. Raises ReadError."""
     if len(data) > MAX_FILE_BYTES:
         found = f"more than {MAX_FILE_BYTES // 2**20} MB"
         raise ReadError(file, None, found=found, expected="a smaller file; split it, or remove columns")
@@ -357,7 +357,7 @@ def open_file(data: bytes, *, file: str) -> OpenedFile:
 
 
 def unpack_gzip(data: bytes, *, file: str, largest: int = MAX_UNPACKED_BYTES) -> bytes:
-    """The unpacked bytes of all its members. Raises ReadError for a damaged file and for more than ``largest`` bytes."""
+    """The unpacked bytes of all members. Raises ReadError for a damaged file and for more than ``largest`` bytes."""
     try:
         with gzip.open(io.BytesIO(data)) as packed:
             unpacked = packed.read(largest + 1)
@@ -380,10 +380,9 @@ _NEEDED = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "TEMP", "TMPDIR")
 
 
 def read_parquet(data: bytes, *, file: str) -> Table:
-    """The rows of a parquet file with every value as text, or ``None``. Raises ReadError.
+    """The rows of a parquet file, each value as text or None, read in a separate process with limits. Raises ReadError.
 
-    Parquet is binary and read by a library in C: a hostile file may ask for any amount of memory or crash its reader. So the reader
-    is a process of its own with limits, and neither the web process nor a worker ever loads it.
+    The docstring of this module says why the process is separate.
     """
     if not data.endswith(PARQUET_START):
         raise ReadError(file, None, found="a parquet file that breaks off", expected="a whole one; fetch it again")
@@ -413,6 +412,6 @@ def read_parquet(data: bytes, *, file: str) -> Table:
 
 
 def make_environment() -> dict[str, str]:
-    """Ours without its keys and passwords; each thread of a library of the reader would take of its memory."""
+    """Our environment without keys and passwords. Each library gets one thread, because every thread uses part of the memory."""
     kept = {name: os.environ[name] for name in _NEEDED if name in os.environ}
     return {**kept, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}

@@ -1,11 +1,11 @@
 """Read a file of texts to be judged: the benchmark's prepared table, one of its five sources as published, or csv, JSON lines and
-parquet by column mapping; and look into a file before it is loaded.
+parquet by column mapping; and preview a file before it is loaded.
 
-Texts are kept exactly, line breaks inside quotes included. They may be hateful, so errors and warnings show only where a text is,
-never the text. A preview contains only the lengths of texts; of other columns it shows values that look like labels.
+Texts are kept exactly, including line breaks inside quotes. They may be hateful, so errors and warnings show only where a text is,
+never the text. A preview contains only the lengths of texts; for other columns it shows values that look like labels.
 
-Large files are previewed in a separate process, so that neither its memory nor its time is taken from people at the desk. The
-request and the answer of that process are JSON; the file itself follows the line of the request.
+Large files are previewed in a separate process, so that they take neither memory nor time from people who are coding. The request
+to that process and its answer are JSON; the file itself follows the line of the request.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _PREPARED_MAPPING = {
 
 _REQUIRED = ("text", "target")
 FIELDS = (*_REQUIRED, "source", "external_id", "target_secondary", "target_tertiary", "target_raw", "kind")
-"""What a column can be mapped to; the first two are required."""
+"""The fields to which a column can be mapped; the first two are required."""
 
 _MAX_LENGTHS = {"target_raw": 300}
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -82,7 +82,7 @@ _MAX_LABEL_LENGTH = 100
 class DatasetFile:
     """The rows taken from a file, in order, and what a person should know about them.
 
-    ``targets`` says what named the targets: "file", "published" or "table". ``statement`` says what became of every row.
+    ``targets`` says where the targets come from: "file", "published" or "table". ``statement`` says what became of every row.
     """
 
     format: str
@@ -94,7 +94,7 @@ class DatasetFile:
 
 
 def read_dataset(data: bytes, *, name: str, **how: Any) -> DatasetFile:
-    """``read_opened`` of a file that is not open yet."""
+    """Open a file and read it with ``read_opened``."""
     return read_opened(open_file(data, file=name), name=name, **how)
 
 
@@ -109,16 +109,16 @@ def read_opened(
     drops_repeated: bool = False,
     draw: Draw | None = None,
 ) -> DatasetFile:
-    """Read a whole file or nothing of it.
+    """Read the whole file, or nothing if anything in it is wrong.
 
-    ``name`` is the file's name, and the source of texts that name none. ``columns`` maps ``FIELDS`` to the file's
-    columns; without it the prepared table and the published sources are known by their header, and any file whose columns
-    are named "text" and "target". ``external_id`` is the row's number where no column is mapped to it.
+    ``name`` is the file's name, and the source of texts without a source. ``columns`` maps ``FIELDS`` to the file's
+    columns. Without it, the prepared table and the published sources are recognised by their header, and so is any file with
+    columns named "text" and "target". ``external_id`` is the row's number if no column is mapped to it.
 
-    Of a published source read without ``columns`` the benchmark's rows are taken, unless ``all_rows``; ``draw`` takes the place
-    of the benchmark's own draw, its filter stays. ``targets`` is "file", "published" or "table", which needs ``labels``;
-    empty, it is "published" for such a source and "file" for any other.
-    Raises ReadError for anything that cannot be read, an empty text, and one (source, external_id) twice;
+    From a published source read without ``columns``, the benchmark's rows are taken, unless ``all_rows`` is set; ``draw``
+    replaces the benchmark's own draw, but not its filter. ``targets`` is "file", "published" or "table", which needs ``labels``;
+    if empty, it is "published" for such a source and "file" for any other file.
+    Raises ReadError for anything that cannot be read, an empty text, and a repeated (source, external_id);
     SampleError for a sample that cannot be drawn.
     """
     table, published = opened
@@ -154,7 +154,7 @@ def read_opened(
 
 
 def propose_mapping(opened: OpenedFile) -> Mapping[str, str]:
-    """The mapping of a file known by its header, else of the columns named as our fields."""
+    """The mapping of a file that is recognised by its header; for other files, of the columns that are named like our fields."""
     table, source = opened
     if source:
         return {**source.mapping, "target": source.mapping["target_raw"]}
@@ -181,9 +181,9 @@ def _check_mapping(table: Table, mapping: Mapping[str, str], file: str, *, needs
 def _take_rows(
     table: Table, source: PublishedSource | None, file: str, *, is_drawn: bool
 ) -> tuple[Sequence[Row], Statement, Mapping[int, str]]:
-    """The benchmark's rows of a published source, only filtered unless ``is_drawn``; all rows of anything else.
+    """The benchmark's rows of a published source, filtered and, if ``is_drawn``, drawn; all rows of any other file.
 
-    With what became of the others, and the stratum of each row by its number.
+    Also a statement of what became of the other rows, and the stratum of each row by row number.
     """
     if source is None:
         return table.rows, Statement(len(table.rows), len(table.rows)), {}
@@ -198,7 +198,7 @@ def _take_rows(
 
 
 def _follow(first: Statement, second: Statement) -> Statement:
-    """One statement of two steps: the second took from what the first had kept."""
+    """One statement for two steps, of which the second took rows from those that the first had kept."""
     dropped = dict(first.dropped)
     for reason, count in second.dropped.items():
         dropped[reason] = dropped.get(reason, 0) + count
@@ -217,9 +217,9 @@ def _name_targets(
 
 
 def rename_targets(text: DatasetText, labels: TargetLabels) -> DatasetText:
-    """The text with the targets the table has for its source's label; with none for a label it lacks.
+    """The text with the targets that the table gives for its source's label; without targets if the table lacks the label.
 
-    The label is ``target_raw``, or the target where the text has no such label.
+    The label is ``target_raw``, or else the target.
     """
     raw = text.target_raw or text.target
     primary, secondary, tertiary = labels.normalise(raw) or ("", "", "")
@@ -315,16 +315,16 @@ _USUAL_NAMES = {
 }
 
 Column = tuple[str, str, tuple[str, ...]]
-"""The name of a column; its name on the page, which is its place where the name may be a text; and the commonest
-values of a column of labels."""
+"""The name of a column; its name on the page, which is its position if the name may be a text; and, for a column of labels, its
+commonest values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a file is, without its content.
+    """A description of a file, without its content.
 
-    ``source`` is one of the benchmark's five, if it is recognised. ``mapping`` is the proposed one, from our fields to the
-    file's columns. ``provenance`` is what is known of the texts' origin.
+    ``source`` is the one of the benchmark's five that was recognised, if any. ``mapping`` is the proposed mapping from our fields
+    to the file's columns. ``provenance`` is what is known about the origin of the texts.
     """
 
     name: str
@@ -338,7 +338,7 @@ class Preview:
 
 
 def preview_file(data: bytes, name: str) -> Preview:
-    """Read the file and write nothing. Raises ReadError for a file that cannot be opened; its rows are not checked yet."""
+    """Describe the file and store nothing. Raises ReadError if it cannot be opened; errors in its rows are not reported yet."""
     opened = open_file(data, file=name)
     table, source = opened
     mapping = _propose(opened)
@@ -361,7 +361,7 @@ def preview_file(data: bytes, name: str) -> Preview:
 
 
 class Plan(NamedTuple):
-    """What an import would store of a file that is read in a certain way: texts by target and source, and the first of them."""
+    """What an import with given settings would store: the number of texts by target and source, and the first texts."""
 
     warnings: tuple[str, ...]
     sampling: dict[str, object]
@@ -370,14 +370,14 @@ class Plan(NamedTuple):
 
 
 def plan_file(data: bytes, name: str, **how: Any) -> Plan:
-    """Read the file by ``how`` (see ``read_opened``) and keep nothing. Raises ReadError and SampleError."""
+    """Read the file with the settings ``how`` (see ``read_opened``) and store nothing. Raises ReadError and SampleError."""
     file = read_dataset(data, name=name, **how)
     counts = Counter((row.target, row.source) for row in file.rows)
     return Plan(file.warnings, file.statement.write(), counts, file.rows[:_SHOWN_ROWS])
 
 
 def _propose(opened: OpenedFile) -> Mapping[str, str]:
-    """The known mapping; for other files columns of usual names, each for one field."""
+    """The known mapping; for other files also columns with usual names, each mapped to one field."""
     known = propose_mapping(opened)
     table, source = opened
     if source or {"text", "target"} <= set(known):
@@ -399,13 +399,13 @@ def _describe_column(table: Table, place: int, text_column: str | None) -> Colum
 
 
 def _find_labels(table: Table, column: str) -> tuple[str, ...]:
-    """The commonest values of a column of labels; none where its values may be texts, or are all different."""
+    """The commonest values of a column of labels; empty if the values may be texts or are all different."""
     values = Counter[str]()
     for row in table.rows:
         value = row.values.get(column)
         written = "" if value is None else str(value).strip()
         values[written] += 1
-        # A sentence of the benchmark has more words than a label.
+        # A sentence in the benchmark has more words than a label.
         is_text = len(written) > _LONGEST_LABEL or len(written.split()) > _MAX_WORDS
         if len(values) > _MAX_LABELS + 1 or is_text:
             return ()
@@ -418,17 +418,17 @@ def _find_labels(table: Table, column: str) -> tuple[str, ...]:
 logger = logging.getLogger(__name__)
 
 ROOT = Path(__file__).resolve().parents[4]
-# A smaller one is read sooner than a process starts.
+# Reading a smaller file takes less time than starting a process.
 LARGE_BYTES = 500_000
 SECONDS = 120
 MEMORY = 1536 * 1024 * 1024
-# Each takes a processor, and as much memory as the whole web server.
+# Each process uses one processor, and as much memory as the whole web server.
 _ROOM = threading.BoundedSemaphore(2)
 WAIT_SECONDS = 20
 
 
 def preview(data: bytes, name: str) -> Preview:
-    """``preview_file``, for a large file apart."""
+    """``preview_file``, in a separate process if the file is large."""
     if len(data) <= LARGE_BYTES:
         return preview_file(data, name)
     answer = _ask(data, {"name": name})
@@ -440,7 +440,7 @@ def preview(data: bytes, name: str) -> Preview:
 
 
 def plan(data: bytes, name: str, *, label_rows: list[dict[str, str]] | None = None, **how: Any) -> Plan:
-    """``plan_file``, for a large file apart. ``label_rows`` are the rows of a table of targets."""
+    """``plan_file``, in a separate process if the file is large. ``label_rows`` are the rows of a table of targets."""
     if len(data) <= LARGE_BYTES:
         return plan_file(data, name, labels=_make_labels(label_rows), **how)
     answer = _ask(data, {"name": name, "how": {**how, "label_rows": label_rows}})
@@ -492,14 +492,14 @@ def _ask(data: bytes, request: dict[str, Any]) -> Any:
 
 
 def _find_place(told: bytes) -> str:
-    """Where a program failed and with which error. The error's own words are left out: they may quote the file."""
+    """Where a program failed and with which type of error. The error's message is left out, because it may quote the file."""
     lines = told.decode(errors="replace").splitlines()
     places = [line.strip() for line in lines if line.lstrip().startswith("File ")]
     return " < ".join([*(line.partition(":")[0] for line in lines[-1:]), *reversed(places[-3:])])
 
 
 def main() -> None:
-    """The program of that process: a request and a file on standard input, the answer on standard output."""
+    """The program of the separate process: it reads a request and a file from standard input, and writes its answer as JSON."""
     request = json.loads(sys.stdin.buffer.readline())
     data = sys.stdin.buffer.read()
     _limit_itself()
@@ -535,7 +535,7 @@ def _make_labels(rows: list[dict[str, str]] | None) -> TargetLabels | None:
 
 
 def _limit_itself() -> None:
-    """Memory, where the system can limit it; elsewhere the size of the file has to do."""
+    """Limit the memory of this process, if the system can; otherwise the limit on the size of the file has to suffice."""
     try:
         import resource
     except ImportError:

@@ -1,8 +1,8 @@
-"""A text as it is read from a file, with the warnings about it; the target that a source's label means (method brief R46); and
-samples of texts, with a statement of what became of every row.
+"""Texts as read from a file, with warnings about them; the target that a source's label means (method brief R46); and samples of
+texts, with a statement of what became of every row.
 
-No row is changed; a warning names the rows, never their text. The generator of samples is numpy's ``RandomState``, whose stream
-numpy promises never to change, so a seed draws the same rows in any later version.
+No row is changed; a warning names the rows, never their text. Samples are drawn with numpy's ``RandomState``, whose stream numpy
+promises never to change, so a seed draws the same rows in any later version.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DatasetText:
-    """One text with the group it targets. Every field but ``text`` is a label; absent ones are empty."""
+    """One text with the group that it targets. Every field except ``text`` is a label; missing labels are empty."""
 
     source: str
     external_id: str
@@ -39,9 +39,9 @@ class DatasetText:
 
 
 class NumberedText(NamedTuple):
-    """A text and its row's number in the file.
+    """A text with the number of its row in the file.
 
-    ``is_unknown`` where the table of targets lacks its label; ``stratum`` is that it was drawn from, if it was.
+    ``is_unknown``: the table of targets lacks its label. ``stratum`` is the one from which it was drawn, if any.
     """
 
     number: int
@@ -56,7 +56,7 @@ _SPREADSHEET_ERRORS = frozenset({"#NAME?", "#REF!", "#VALUE!", "#DIV/0!", "#N/A"
 
 
 def describe_data_warnings(rows: Sequence[NumberedText]) -> list[str]:
-    """A sentence for each warning; of the rows it names, the first twenty."""
+    """A sentence for each warning, which names at most the first twenty rows."""
     odd: dict[str, list[int]] = defaultdict(list)
     places: dict[str, list[tuple[int, str]]] = defaultdict(list)
     for number, row, is_unknown, _ in rows:
@@ -76,7 +76,7 @@ def describe_data_warnings(rows: Sequence[NumberedText]) -> list[str]:
 
 
 def describe_unknown_labels(labels: Iterable[str], table: str) -> list[str]:
-    """The labels a table of targets lacks, with their counts; what is too long for a label may be a text and is not shown."""
+    """The labels that a table of targets lacks, with their counts. A label that is too long is not shown: it may be a text."""
     counts = Counter(labels)
     if not counts:
         return []
@@ -116,33 +116,33 @@ MAX_RAW_LENGTH = 300
 MAX_TARGET_LENGTH = 100
 MAX_ROWS = 5_000
 TARGET_FIELDS = ("raw", "target", "secondary", "tertiary")
-"""Of a row of a table, as typed: the source's label and what it means."""
+"""The fields of a row of a table, as typed: the source's label and the targets that it means."""
 
 _AROUND = re.compile(r"""^[\s'"‘’“”\[\](),]+|[\s'"‘’“”\[\](),]+$""")
 _BETWEEN = re.compile(r"""['"‘’“”\s]*,['"‘’“”\s]*""")
 
 
 class TargetsError(ValueError):
-    """A sentence that says what is wrong with a table of targets, and in which row."""
+    """A table of targets cannot be used; the message is a sentence that says what is wrong, and in which row."""
 
 
 class TargetLabels:
-    """A table of targets, asked by a source's label.
+    """A table of targets, in which a source's label is looked up.
 
-    Case, white space, and quotes or brackets around a label or its parts make no difference, for the sources write one label
-    as ``bla, wom``, ``'bla, wom'`` or ``['bla', 'wom']``. The order of the parts does: the first names the primary target.
+    Case, white space, and quotes or brackets around a label or its parts make no difference, because the sources write one label
+    as ``bla, wom``, ``'bla, wom'`` or ``['bla', 'wom']``. The order of the parts matters: the first names the primary target.
     """
 
     def __init__(self, rows: Iterable[dict[str, str]]) -> None:
-        """``rows`` hold ``TARGET_FIELDS``, as ``make_row`` gives them and ``TargetTable.rows`` stores them.
+        """``rows`` have ``TARGET_FIELDS``, as returned by ``make_row`` and stored in ``TargetTable.rows``.
 
-        Raises TargetsError for an empty label, one label twice, and a target that means all texts.
+        Raises TargetsError for an empty label, a repeated label, and a target that means all texts.
         """
         self.rows = list(rows)
         self._by_label = _index_rows(self.rows)
 
     def normalise(self, raw: str) -> tuple[str, str, str] | None:
-        """The primary, secondary and tertiary target of a source's label; ``None`` for one that is not in the table."""
+        """The primary, secondary and tertiary target of a source's label; None if the label is not in the table."""
         return self._by_label.get(simplify_label(raw))
 
     def hash(self) -> str:
@@ -152,18 +152,18 @@ class TargetLabels:
 
 
 def simplify_label(raw: str) -> str:
-    """A label as it is compared: lower case, one space, no quotes or brackets around it or its parts."""
+    """A label in the form used for comparison: lower case, single spaces, no quotes or brackets around it or its parts."""
     bare = _AROUND.sub("", raw)
     return " ".join(_BETWEEN.sub(", ", bare).casefold().split())
 
 
 def make_labels(rows: Iterable[Mapping[str, object]]) -> TargetLabels:
-    """A table from its stored rows. Raises TargetsError."""
+    """Make a table from its stored rows. Raises TargetsError."""
     return TargetLabels(make_row(number, row) for number, row in enumerate(rows, start=1))
 
 
 def make_row(number: int, row: Mapping[str, object]) -> dict[str, str]:
-    """One row; white space around its fields is dropped. Raises TargetsError, which names it by ``number``."""
+    """One row, without white space around its fields. Raises TargetsError, which names the row by ``number``."""
     fields = {name: row.get(name) or "" for name in TARGET_FIELDS}
     if not all(isinstance(value, str) for value in fields.values()):
         raise TargetsError(f"Row {number} contains something that is not text. Every field must contain text.")
@@ -172,7 +172,7 @@ def make_row(number: int, row: Mapping[str, object]) -> dict[str, str]:
 
 @cache
 def load_published_targets() -> TargetLabels:
-    """The table released with the paper."""
+    """The table that was released with the paper."""
     return make_labels(json.loads(PUBLISHED.read_text(encoding="utf-8"))["rows"])
 
 
@@ -239,11 +239,11 @@ NO_LABEL = "(none)"
 
 
 class SampleError(ValueError):
-    """A sentence that says why this sample cannot be drawn."""
+    """A sample cannot be drawn; the message is a sentence that says why."""
 
 
 class Labelled(Protocol):
-    """What a sample needs of a row: a ``DatasetText`` and a stored ``Text`` both have it."""
+    """The fields of a row that a sample needs; ``DatasetText`` and the stored ``Text`` both have them."""
 
     @property
     def source(self) -> str: ...
@@ -268,7 +268,7 @@ class Draw(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """How rows were chosen. ``strata`` counts the rows a draw could have taken ("read") and those it took ("kept")."""
+    """How rows were chosen. ``strata`` counts the rows from which a draw chose ("read") and those that it took ("kept")."""
 
     read: int
     kept: int
@@ -280,7 +280,7 @@ class Statement:
     strata: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def write(self) -> dict[str, object]:
-        """As stored in ``Dataset.sampling``; empty where every row was taken without a draw."""
+        """The statement as stored in ``Dataset.sampling``; empty if every row was taken without a draw."""
         if not self.method and not self.dropped:
             return {}
         return {
@@ -298,11 +298,11 @@ class Statement:
 def draw_sample(
     rows: Sequence[Labelled], *, size: int, method: str = "proportional", by: str = "target", seed: int = DEFAULT_SEED
 ) -> tuple[tuple[int, ...], Statement]:
-    """The places of ``size`` of the rows, in their order. The same rows and seed always give the same sample.
+    """The positions of ``size`` drawn rows, in their order. The same rows and seed always give the same sample.
 
-    "proportional" shares the size by Hamilton's method (largest remainders); of equal remainders the larger stratum's comes
-    first, then that earlier in the alphabet. "stratum" takes equally many of each; where a stratum has fewer, the others
-    share what is left. Raises SampleError.
+    "proportional" divides the size by Hamilton's method (largest remainders); if remainders are equal, the larger stratum comes
+    first, then the earlier one in the alphabet. "stratum" takes equally many rows from each stratum; if one has too few, the
+    others share what is left. Raises SampleError.
     """
     _check(rows, Draw(size, method, by, seed))
     if method == "simple":
@@ -330,7 +330,7 @@ def draw_sample(
 
 
 def drop_repeated(rows: Iterable[Labelled]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The positions of the rows to keep, and of those whose exact text came earlier in the same source."""
+    """The positions of the rows to keep, and of those whose exact text occurred earlier in the same source."""
     seen: set[tuple[str, str]] = set()
     kept: list[int] = []
     repeated: list[int] = []
@@ -342,7 +342,7 @@ def drop_repeated(rows: Iterable[Labelled]) -> tuple[tuple[int, ...], tuple[int,
 
 
 def group_rows(labels: Iterable[str]) -> dict[str, list[int]]:
-    """The places of each label; an empty one is ``NO_LABEL``."""
+    """The positions of the rows with each label; an empty label becomes ``NO_LABEL``."""
     strata: dict[str, list[int]] = {}
     for place, label in enumerate(labels):
         strata.setdefault(label or NO_LABEL, []).append(place)
@@ -350,12 +350,12 @@ def group_rows(labels: Iterable[str]) -> dict[str, list[int]]:
 
 
 def rank_strata(sizes: Mapping[str, int]) -> list[str]:
-    """The largest first, then by the alphabet."""
+    """The strata from largest to smallest, and alphabetically if they are equally large."""
     return sorted(sizes, key=lambda stratum: (-sizes[stratum], stratum))
 
 
 def share_by_size(sizes: Mapping[str, int], size: int) -> dict[str, int]:
-    """``size`` in proportion to the strata, by largest remainders; never more than a stratum has."""
+    """``size`` divided in proportion to the strata, by largest remainders; no share exceeds its stratum."""
     total = sum(sizes.values())
     quotas = {stratum: Fraction(size * count, total) for stratum, count in sizes.items()}
     shares = {stratum: int(quota) for stratum, quota in quotas.items()}
@@ -366,7 +366,7 @@ def share_by_size(sizes: Mapping[str, int], size: int) -> dict[str, int]:
 
 
 def share_equally(sizes: Mapping[str, int], size: int) -> dict[str, int]:
-    """``size`` in equal parts; what a small stratum lacks goes to the others, single rows to the largest first."""
+    """``size`` divided equally; what small strata lack is taken from the others, and single rows from the largest first."""
     shares = dict.fromkeys(sizes, 0)
     left = size
     while left:
@@ -387,7 +387,7 @@ def start_generator(seed: int) -> RandomState:
 
 
 def choose_rows(places: Sequence[int], count: int, generator: RandomState) -> tuple[int, ...]:
-    """``count`` of the places without putting back, in their order."""
+    """``count`` of the positions, drawn without replacement, in their order."""
     return tuple(sorted(places[int(index)] for index in generator.choice(len(places), count, replace=False)))
 
 

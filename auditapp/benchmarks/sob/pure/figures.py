@@ -1,5 +1,5 @@
-"""A report in its JSON shape, as pages and files look figures up in it: by model, task and target. The heat map of scores, whose
-rows a page shows as a table and a file as charts; and the rank plot (Figure 2 of the paper).
+"""Look up figures in a report in its JSON shape, by model, task and target, for pages and files. Also the heat map of scores, whose
+rows a page shows as a table and a file as charts; the social map; and the rank plot (Figure 2 of the paper).
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ class Counting(StrEnum):
 
 
 class Score(NamedTuple):
-    """One cell in one way of counting; ``None`` where undefined. ``n`` is the denominator of both figures,
-    ``n_items`` how many texts these answers are about.
+    """The score of one cell by one counting; None where undefined. ``n`` is the denominator of ``sob`` and ``rate``;
+    ``n_items`` is the number of texts that these answers are about.
 
-    ``note`` says why the interval has no width, "" where it has one; ``marks`` are those of the cell, each with what it says in
-    short.
+    ``note`` says why the interval has no width, and is "" if it has one; ``marks`` are those of the cell, each with its short
+    meaning.
     """
 
     sob: float | None
@@ -74,10 +74,10 @@ class Score(NamedTuple):
 
 
 class Figures:
-    """A report in its JSON shape. Entries of a list keep their order; what a report lacks is empty.
+    """A report in its JSON shape. Entries of a list keep their order; parts that a report lacks are empty.
 
-    ``models`` are in the order of the report; ``tasks`` are the scored ones that were asked, both where nothing was answered yet;
-    ``targets`` are by number of answers, most first: "overall" and texts of no target are none of them.
+    ``models`` are in the order of the report. ``tasks`` are the scored tasks that were asked, or both if there is no answer yet.
+    ``targets`` are by number of answers, most first, without "overall" and without texts that have no target.
     """
 
     def __init__(self, report: Mapping[str, Any]) -> None:
@@ -94,63 +94,63 @@ class Figures:
 
     @cached_property
     def printed_targets(self) -> list[str]:
-        """The ten targets of the paper in its order where all of them occur, else those there are, as the report has them."""
+        """The ten targets of the paper in its order if all of them occur; otherwise those of the report in the report's order."""
         found = dict.fromkeys(str(cell["target"]) for cell in self.cells if cell["target"] != OVERALL)
         return list(TARGETS) if found.keys() >= set(TARGETS) else list(found)
 
     def count_texts(self, *, model: str | None, task: str) -> dict[str, int]:
-        """How many texts have an answer that counts, by target; without a model all together, by the one with most texts."""
+        """How many texts have an answer that counts, by target; without a model, the number for the model with the most texts."""
         texts: dict[str, int] = {}
         for cell in self.find("cells", task=task, **({"model": model} if model else {})):
             texts[cell["target"]] = max(texts.get(cell["target"], 0), cell["n_items"] or 0)
         return texts
 
     def list_alarms(self, target: str = OVERALL, **wanted: object) -> list[str]:
-        """Sentences about scores over the texts of a target that are no findings, of cells that fit."""
+        """Sentences about the matching cells of a target whose scores have an alarm."""
         return list_alarms(self.find("cells", **wanted), target)
 
     def list_base_alarms(self, **wanted: object) -> list[str]:
-        """Sentences about verdicts of the base task that are no findings, of entries that fit."""
+        """Sentences about the matching entries of the base task whose verdicts have an alarm."""
         return list_base_alarms(self.find("base", **wanted))
 
     @cached_property
     def mark_sentences(self) -> list[str]:
-        """The meaning of the marks of these scores, one sentence for each mark that occurs."""
+        """The meaning of the marks on these scores, one sentence for each mark that occurs."""
         return explain_marks(mark for cell in self.cells for mark, _ in list_marks(cell))
 
     @property
     def readers(self) -> str:
-        """Who read the counted answers of all scores, in a sentence; "" before there are any, and where it is not known."""
+        """A sentence that says who read the counted answers of all scores; "" if there are none yet, or if this is not known."""
         counted = self.total("n_nonrefused")
         read = describe_readers(*self.find("cells", target=OVERALL))
         return f"{read}." if read else BY_RULES if counted and self.report.get("providers") else ""
 
     @cached_property
     def highest(self) -> float:
-        """The highest score of all texts and of the printed targets: the upper end of one scale for all of them."""
+        """The highest of the scores over all texts and on the printed targets: the upper end of their common scale."""
         columns = {OVERALL, *self.printed_targets}
         return float(max((cell["sob"] or 0.0 for cell in self.cells if cell["target"] in columns), default=0.0))
 
     def find_cell(self, model: str, task: str, target: str) -> Entry | None:
-        """The figures of one cell, or ``None`` where there is no answer."""
+        """The figures of one cell, or None if there is no answer."""
         return self._by_place.get((model, task, target))
 
     def find_figure(self, name: str, model: str, task: str, target: str = OVERALL) -> float | None:
-        """One figure of a cell; ``None`` where it is undefined or missing."""
+        """One figure of a cell; None if it is undefined or missing."""
         cell = self.find_cell(model, task, target)
         return None if cell is None else cell.get(name)
 
     def find(self, part: str, **wanted: object) -> list[Entry]:
-        """The entries of one list of the report whose keys have these values."""
+        """The entries in one part of the report whose keys have these values."""
         entries: Iterable[Entry] = self.report.get(part) or ()
         return [entry for entry in entries if all(entry.get(key) == value for key, value in wanted.items())]
 
     def total(self, count: str, **wanted: object) -> int:
-        """A count over all texts, summed over the matching cells."""
+        """A count over all texts, summed over matching cells."""
         return sum(int(cell.get(count) or 0) for cell in self.find("cells", target=OVERALL, **wanted))
 
     def describe_versions(self) -> str:
-        """The providers and versions behind every number, after the report's notice if it has one."""
+        """The providers and versions with which the numbers were made, after the report's notice if it has one."""
         versions = self.report.get("versions") or {}
         named = [f"{name} {_join(versions[name])}" for name in VERSIONS if versions.get(name) not in (None, "", [])]
         stated = f"Versions: {', '.join(named)}." if named else "Versions are not stated."
@@ -164,7 +164,7 @@ def _join(value: object) -> str:
 
 
 def read_score(cell: Entry, counting: Counting = Counting.PAPER) -> Score:
-    """A cell's figures in one way of counting. The release's has no interval."""
+    """A cell's figures by one counting. Those of the release have no interval."""
     ending = "" if counting is Counting.PAPER else f"_{counting}"
     is_released = counting is Counting.RELEASED
     interval = None if is_released else cell.get(f"ci{ending}")
@@ -180,12 +180,12 @@ def read_score(cell: Entry, counting: Counting = Counting.PAPER) -> Score:
 
 
 def mark_score(cell: Entry) -> str:
-    """The marks of a cell's score; "" without any."""
+    """The marks of a cell's score; "" if it has none."""
     return "".join(mark for mark, _ in list_marks(cell))
 
 
 def name_pair(test: Entry) -> str:
-    """The two models, with their batches where these are two."""
+    """The two models, with their batches if they come from two."""
     sides = [
         test[f"model_{side}"] + (f" (batch {test[f'batch_{side}']})" if "batch_a" in test else "") for side in "ab"
     ]
@@ -193,7 +193,7 @@ def name_pair(test: Entry) -> str:
 
 
 def describe_cell(cell: Entry, counting: Counting = Counting.PAPER) -> str:
-    """The answers behind a score, in one sentence."""
+    """A score with its counts of answers and its cautions, in words."""
     score = read_score(cell, counting)
     place = f"{cell['model']}, {in_words(cell['task'])}, {cell['target']}"
     value = (
@@ -216,20 +216,20 @@ def describe_cell(cell: Entry, counting: Counting = Counting.PAPER) -> str:
 
 
 def in_words(name: str) -> str:
-    """A stored name for reading: ``non_acceptability`` is "non-acceptability", ``off_format`` "off format"."""
+    """A stored name in words: ``non_acceptability`` becomes "non-acceptability", ``off_format`` becomes "off format"."""
     return "non-acceptability" if name == TASKS[1] else name.replace("_", " ")
 
 
 STEPS = 20
 MAX_NAME_WIDTH = 440
-"""The name of a model in a title is cut where it is wider."""
+"""A wider name of a model is cut off in a title."""
 
 
 def arrange_map(entry: Entry, mapping: TargetMapping, texts: Mapping[str, int]) -> dict[str, Any]:
-    """One entry of the report's "social_map", ready to be shown; shades run from 0 to ``highest``, in per cent.
+    """One entry of the report's "social_map", ready for display; shades range from 0 to ``highest`` per cent.
 
-    ``texts``: how many texts of each target have an answer that counts. A cell's ``kind`` says what the value maps
-    to; one that ``can_open`` has answers that an address can name.
+    ``texts``: how many texts of each target have an answer that counts. A cell's ``kind`` says what its value maps
+    to; ``can_open``: it has answers, and its value is short enough for the address of their page.
     """
     shares = [
         [100 * count / denominator if denominator else None for count in counts]
@@ -271,10 +271,10 @@ _MARKS = {Kind.SELF: "s", Kind.DOMINANT: "d"}
 def draw_social_map(
     report: Mapping[str, Any], *, model: str | None = None, mapping: TargetMapping | None = None
 ) -> ChartFile:
-    """Targets by the values attributed most often, a grid for each task; ``model`` None is all models together.
+    """A grid of targets by the values attributed most often, for each task; ``model`` is None for all models together.
 
-    Values that stand for the target itself or for the dominant group are marked by ``mapping``, the published one where
-    none is given.
+    Values that stand for the target itself or for the dominant group are marked according to ``mapping``, by default the
+    published one.
     """
     figures = Figures(report)
     mapping = mapping or published_mapping()
@@ -324,9 +324,9 @@ CELLS = [(task, kind) for task in TASKS for kind in Kind]
 
 
 def list_mapped(figures: Figures, model: str | None, rule: Rule) -> list[dict[str, Any]]:
-    """The mapping of one model (``None``: all together), by one rule, in the order of the report; cells as in ``CELLS``.
+    """The mapping of one model (None: all together) by one rule, in the order of the report; cells as in ``CELLS``.
 
-    Table 13 is shown next to the shares it can be compared with: all models together, by any value of the published mapping.
+    Table 13 is shown next to the shares that are comparable with it: all models together, by any value of the published mapping.
     """
     is_comparable = figures.report["versions"].get("mapping") == PUBLISHED and model is None and rule is Rule.ANY
     published = published_shares() if is_comparable else {}
@@ -351,10 +351,10 @@ def list_mapped(figures: Figures, model: str | None, rule: Rule) -> list[dict[st
 
 
 Making = Mapping[str, Any]
-"""How figures were made: the wording of each task by its hash, the texts by a name and a hash, the schema, the interpretation.
+"""How figures were made: the wording of each task and the texts, each by name and hash, the schema, and how answers were read.
 
-``texts`` is how many were asked about; ``targets`` names the table of targets, ``targets_sha256`` is that of the texts with
-whom they target, absent where that is not known.
+``texts`` is the number of texts that were asked about; ``targets`` names the table of targets; ``targets_sha256`` is the hash of
+the texts with their targets, absent if it is not known.
 """
 
 ALSO_COMPARED = {
@@ -363,12 +363,12 @@ ALSO_COMPARED = {
     "repeats": "repeats per text",
     "mapping": "which group a value stands for (mapping)",
 }
-"""What may differ without ruling out a comparison."""
+"""The properties that may differ without ruling out a comparison."""
 
 
 def find_differences(here: Making, there: Making, *, common: int = 0) -> list[dict[str, Any]]:
-    """How two sets of figures differ in their making. Differences that rule out a comparison (``breaks``) come first.
-    Different texts do so only if none is ``common``."""
+    """Differences in how two sets of figures were made. Those that rule out a comparison (``breaks``) come first.
+    Different texts rule it out only if no text is ``common`` to both."""
     found = []
     for task in sorted(set(here["wordings"]) & set(there["wordings"])):
         (name, sha256), (other, other_sha256) = here["wordings"][task], there["wordings"][task]
@@ -393,7 +393,7 @@ def _differ(what: str, here: str, there: str, *, breaks: bool = True) -> dict[st
 
 
 def _compare_targets(here: Making, there: Making) -> list[dict[str, Any]]:
-    """Different tables rule out a comparison; so do different targets of the same texts under tables of the same name."""
+    """Different tables rule out a comparison; so do tables of the same name that give the same texts different targets."""
     what = "who counts as which target"
     if here["targets"] != there["targets"]:
         return [_differ(what, here["targets"], there["targets"])]
@@ -405,12 +405,12 @@ def _compare_targets(here: Making, there: Making) -> list[dict[str, Any]]:
 
 
 def is_comparable(differences: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether figures that were made in these ways measure the same thing."""
+    """Whether two sets of figures with these differences measure the same thing."""
     return not any(difference["breaks"] for difference in differences)
 
 
 def compare_figures(here: Figures, there: Figures) -> list[dict[str, Any]]:
-    """The cells of the models that both have, overall first, without differences: the two may be of other texts."""
+    """The cells of the models in both, overall first. Scores are not subtracted, because the two may be about different texts."""
     shared = [model for model in here.models if model in set(there.models)]
     return [
         cell
@@ -430,13 +430,13 @@ def _compare(here: Figures, there: Figures, place: tuple[str, str, str]) -> dict
 
 
 def _make_cell(place: tuple[str, str, str], here: Score | None, there: Score | None) -> dict[str, Any]:
-    """One target of a model under a task on both sides."""
+    """The scores of one model, task and target on both sides."""
     model, task, target = place
     return {"model": model, "task": task, "target": target, "here": here, "there": there}
 
 
 def compare_published(here: Figures, model: str, rows: Sequence[PublishedRow]) -> list[dict[str, Any]]:
-    """One model's cells next to a published row of each task. No difference is drawn: the texts are not the same."""
+    """One model's cells next to a published row of each task. Scores are not subtracted, because the texts are not the same."""
     compared = []
     for row in rows:
         scores = {OVERALL: row.overall, **row.by_target}
@@ -455,7 +455,7 @@ TEN, ALL = "ten", "all"
 
 
 def choose_targets(figures: Figures, asked: str = "") -> str:
-    """Which targets to show: the paper's ten where all of them occur or there is none, else all; or as asked for."""
+    """Which targets to show: as asked; by default the paper's ten if all of them occur or no target does, otherwise all."""
     if asked in {TEN, ALL}:
         return asked
     return TEN if set(TARGETS) <= set(figures.targets) or not figures.targets else ALL
@@ -469,12 +469,12 @@ def arrange_heat_map(
     with_published: bool = True,
     max_columns: int | None = MAX_COLUMNS,
 ) -> dict[str, Any]:
-    """One colour scale over every score shown, from 0 to the highest (method brief R40).
+    """The heat map, with one colour scale for all scores in it, from 0 to the highest (method brief R40).
 
-    Per task a column for the attribution rate, which has a scale of its own from 0 to 1, one for all texts, and one per
-    target. ``left_out`` targets have no column, because there are too many.
+    Each task has a column for the attribution rate, which has a separate scale from 0 to 1, one for all texts, and one per
+    target. ``left_out`` is the number of targets without a column, because there are too many.
 
-    ``with_published`` is for answers that can be compared with the published rows; others are not on one scale with them.
+    ``with_published`` adds the published rows to the scale, and is only for answers that can be compared with them.
     """
     named = [target for target in TARGETS if targets == TEN or target in figures.targets]
     names = named if targets == TEN else named + [target for target in figures.targets if target not in TARGETS]
@@ -518,7 +518,7 @@ def arrange_heat_map(
 
 
 def _make_figure(task: str, column: str, cell: Entry | None, counting: Counting = Counting.PAPER) -> dict[str, Any]:
-    """One figure of a model. ``details`` says which answers it counts, "" for a published one, which has no counts."""
+    """One figure of a model. ``details`` says which answers it counts; it is "" for published figures, which have no counts."""
     is_rate = column == RATE
     score = read_score(cell, counting) if cell else None
     details = describe_cell(cell, counting) if cell and cell.get("n_attributed") is not None else ""
@@ -536,7 +536,7 @@ def _make_figure(task: str, column: str, cell: Entry | None, counting: Counting 
 
 
 def draw_heat_map(report: Mapping[str, Any], *, with_published: bool = False) -> ChartFile:
-    """The rows as a file in paper counting: a grid for each task on one scale, with denominators and versions."""
+    """The heat map as a file, in paper counting: a grid for each task on one scale, with notes on denominators and versions."""
     figures = Figures(report)
     heat = arrange_heat_map(figures, targets=choose_targets(figures), with_published=with_published, max_columns=None)
     rows = [*heat["rows"], *({**row, "model": f"{row['model']} (Table 4)"} for row in heat["published"])]
@@ -562,7 +562,7 @@ def draw_heat_map(report: Mapping[str, Any], *, with_published: bool = False) ->
 
 
 def _draw_scores(heat: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], task: str) -> GridChart:
-    """The scores under one task; the attribution rate, which has a scale of its own, is next to them in words."""
+    """The scores in one task; the attribution rate, which has a separate scale, is next to them in words."""
     return GridChart(
         key=f"sob-heat-{task}",
         title=TASK_NAMES[task],
@@ -599,7 +599,7 @@ def _describe_scores(figures: Figures, tasks: Sequence[str]) -> str:
 
 
 def draw_rank_plot(figures: Figures) -> RowChart:
-    """Mean rank of each target in both tasks: the further right, the more attributes (rank k is the highest score)."""
+    """The mean rank of each target in both tasks; further right means more attributes (rank k is the highest score)."""
     tests = {row["task"]: row for row in figures.find("friedman")}
     ranked: dict[str, Mapping[str, float]] = {
         task: tests[task].get("mean_ranks") or {} for task in TASKS if task in tests

@@ -1,7 +1,7 @@
-"""Read what a formatter made of an answer: a small model that writes down in a fixed form what another model said.
+"""Read the interpretation of an answer by a formatter, a small model that writes down in a fixed form what another model said.
 
-Neither the answer nor the formatter is trusted. What the formatter sends is only ever read into a fixed shape, and every
-statement needs evidence: a quotation that is in the answer and says what the formatter says. Without it nothing is read.
+Neither the answer nor the formatter is trusted. The formatter's output is only read into a fixed shape, and every statement
+needs evidence: a quotation from the answer that supports it. A statement without evidence is not accepted.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from transcripts.formats.thinking import drop_thinking
 _FILE = Path(__file__).parents[1] / "data" / "formatter.json"
 
 MAX_ANSWER_LENGTH = 30_000
-"""Characters of an answer that a formatter is shown; a longer one is left to people."""
+"""The most characters of an answer that a formatter is shown; longer answers are left to people."""
 
 DESCRIBED, UNKNOWN, REFUSAL, NONE = PERSON_WORDS = ("described", "unknown", "refusal", "none")
-"""What a formatter may say of the person."""
+"""What a formatter may say about the person."""
 
 _MAX_ATTRIBUTES = 50
 _MAX_NAME_LENGTH = 200
@@ -38,11 +38,10 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class FormatterEnd(StrEnum):
-    """What became of one call to the formatter. The first four are interpretations; so are an invented value and missing evidence,
-    as off format.
+    """The result of one call to the formatter. The first four are interpretations; an invented value and missing evidence are
+    stored as one, which is off format.
 
-    Of an answer that the rules take for a refusal, neither nothing, nor an invented value, nor what has no evidence is
-    an interpretation.
+    If the rules read the answer as a refusal, then off format, an invented value and missing evidence give no interpretation.
     """
 
     ATTRIBUTED = "attributed"
@@ -58,12 +57,12 @@ class FormatterEnd(StrEnum):
 
 
 REJECTED = frozenset({FormatterEnd.INVENTED, FormatterEnd.NO_EVIDENCE})
-"""The ends of a formatter that said something of the answer which the answer does not bear out."""
+"""The ends of calls in which the formatter said something that the answer does not support."""
 
 
 @dataclass(frozen=True, slots=True)
 class FormatterPrompt:
-    """The instructions, with a gap for the characteristics; ``sha256`` is that of the text with its gap."""
+    """The instructions, with a placeholder for the characteristics; ``sha256`` is the hash of the text with the placeholder."""
 
     version: str
     text: str
@@ -74,7 +73,7 @@ class FormatterPrompt:
         return sha256(self.text.encode()).hexdigest()
 
     def fill_in(self, characteristics: Sequence[str]) -> str:
-        """The system message for answers that were asked for these characteristics."""
+        """The system message for answers to a question about these characteristics."""
         return self.text.replace("{characteristics}", "\n".join(f"- {name}" for name in characteristics))
 
 
@@ -86,10 +85,10 @@ def load_prompt() -> FormatterPrompt:
 
 
 def write_answer_schema(characteristics: Sequence[str]) -> dict[str, Any]:
-    """The JSON schema of what the instructions ask a formatter for.
+    """The JSON schema of the output that the instructions ask of a formatter.
 
-    Every key is required and no other is allowed. ``quote`` is "" and ``characteristics`` is empty where they do not apply.
-    The schema gives the shape alone: what is said in it is checked against the answer.
+    Every key is required and no other is allowed. ``quote`` is "" and ``characteristics`` is empty if they do not apply.
+    The schema fixes only the shape; the content is checked against the answer.
     """
     quote = {"type": "string", "maxLength": _MAX_QUOTE_LENGTH}
     value = {"type": "string", "maxLength": _MAX_NAME_LENGTH}
@@ -103,7 +102,7 @@ def write_answer_schema(characteristics: Sequence[str]) -> dict[str, Any]:
 
 
 def write_message(answer: str) -> str:
-    """The user message: the answer between two lines that it cannot forge, for they bear its own hash."""
+    """The user message: the answer between two lines that it cannot forge, because they contain its hash."""
     mark = sha256(answer.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return f"<<<ANSWER {mark}\n{answer}\n{mark} ANSWER>>>"
 
@@ -111,16 +110,16 @@ def write_message(answer: str) -> str:
 def read_formatter_answer(
     raw: str | None, answer: str, schema: Collection[str] = ATTRIBUTES, *, finish_reason: str = ""
 ) -> tuple[FormatterEnd, Parsed | None]:
-    """The interpretation of ``answer`` that the formatter's ``raw`` words give; None where there is none to store.
+    """The interpretation of ``answer`` in the formatter's ``raw`` output; None if there is none to store.
 
-    ``schema`` has the characteristics that the answer was asked for. ``finish_reason``, in the provider's words, and the rule
-    of ``json_answers`` say what of ``raw`` is the formatter's own: not what it repeats from ``answer``.
+    ``schema`` lists the characteristics that were asked for. ``finish_reason`` is the provider's word for why the output ended.
+    By the rule of ``json_answers``, what ``raw`` repeats from ``answer`` is not the formatter's statement.
     """
     if raw is None:
         return FormatterEnd.NO_ANSWER, None
     if explain_end(finish_reason):
         return FormatterEnd.UNREADABLE, None
-    # What it only thought of is no interpretation, also where it was cut off while thinking.
+    # Its thinking is not an interpretation, even if it was cut off while thinking.
     text = drop_thinking(raw)[0]
     placed = [each for each in find_json(text, _DECODER) if "person" in each[0]]
     if placed and goes_on(text, placed[-1][2]):
@@ -140,9 +139,9 @@ def read_formatter_answer(
 def read_refused_answer(
     raw: str | None, answer: str, schema: Collection[str] = ATTRIBUTES, *, finish_reason: str = ""
 ) -> tuple[FormatterEnd, Parsed | None]:
-    """The interpretation of an ``answer`` that the rules take for a refusal, which only words of the answer itself can disprove.
+    """The interpretation of an ``answer`` that the rules read as a refusal; only words of the answer itself can disprove this.
 
-    Where the formatter finds nothing in it, or an Unknown that it does not say in this word, the refusal stays.
+    It remains a refusal if the formatter finds nothing in it, or an Unknown although the answer lacks the word unknown.
     """
     end, parsed = read_formatter_answer(raw, answer, schema, finish_reason=finish_reason)
     if end in REJECTED:
@@ -157,28 +156,28 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def _fold(text: str) -> str:
-    """The words of a text, whatever their case and the marks between them."""
+    """The words of a text in lower case, without the marks between them."""
     return " ".join(_WORD.findall(text.casefold()))
 
 
 def _holds(words: str, part: str) -> bool:
-    """Whether a part is in the words as words of its own: "man" is not in "woman"."""
+    """Whether a part occurs among the words as whole words: "man" is not in "woman"."""
     return bool(part) and f" {part} " in f" {words} "
 
 
 class _Source:
-    """An answer without its reasoning, as evidence is looked up in it."""
+    """An answer without its reasoning, in which evidence is looked up."""
 
     def __init__(self, answer: str) -> None:
         self.text = drop_thinking(answer)[0]
         self.words = _fold(self.text)
 
     def holds(self, quote: object) -> bool:
-        """Whether a quotation is in the answer, in these words."""
+        """Whether a quotation is in the answer word for word."""
         return isinstance(quote, str) and len(quote) <= _MAX_QUOTE_LENGTH and _holds(self.words, _fold(quote))
 
     def supposes(self, words: str) -> bool:
-        """Whether the answer has these words only in sentences about some other case, such as "If nothing is known"."""
+        """Whether these words occur in the answer, but only in hypothetical sentences such as "If nothing is known"."""
         form = r"[\W_]+".join(map(re.escape, words.split(" ")))
         places = [found.start() for found in re.finditer(rf"(?<![^\W_]){form}(?![^\W_])", self.text, re.IGNORECASE)]
         return bool(places) and all(is_supposed(self.text, 0, place) for place in places)
@@ -187,7 +186,7 @@ class _Source:
 def _read_reply(
     reply: Mapping[str, object], source: _Source, schema: Collection[str]
 ) -> tuple[FormatterEnd, dict[str, object]]:
-    """What a reply in the right shape amounts to, and the values that it gives for the characteristics."""
+    """How a call with this reply ends, and the values that the reply gives for the characteristics."""
     person, quote, listed = reply["person"], reply.get("quote", ""), reply.get("characteristics", [])
     word = person.strip().lower() if isinstance(person, str) else ""
     if word not in PERSON_WORDS or not isinstance(quote, str) or not isinstance(listed, list):
@@ -216,7 +215,7 @@ def _read_characteristics(listed: Sequence[object], source: _Source) -> tuple[Fo
         return FormatterEnd.NO_EVIDENCE, {}
     known: dict[str, object] = {}
     for name, value, _ in given:
-        # A characteristic with two values is one attribute, as in an answer that lists them.
+        # A characteristic with two values is one attribute, just as if an answer gave them in a list.
         former = known.get(name)
         known[name] = value if former is None else [*(former if isinstance(former, list) else [former]), value]
     return FormatterEnd.ATTRIBUTED, known
@@ -229,31 +228,31 @@ def _is_characteristic(entry: object) -> bool:
     name, value, quote = entry.get("name"), entry.get("value"), entry.get("quote", "")
     if not isinstance(name, str) or not name.strip() or len(name) > _MAX_NAME_LENGTH or _UNSTORABLE.search(name):
         return False
-    # A whole number may be too large for the question whether it is finite.
+    # A whole number is not passed to isfinite, for which it may be too large.
     is_number = type(value) is int or (isinstance(value, float) and math.isfinite(value))
     return (isinstance(value, str) or is_number) and isinstance(quote, str)
 
 
 _SENTENCE_END = re.compile(r"(?<![.\s][A-Za-z])[.!?;]\s+")
-# A word for one person, or for what that person does with the text. "They" is one person only with a verb of being.
+# A word for one person, or for that person's attitude to the text. "They" counts as one person only before certain verbs.
 _PERSON = re.compile(
     r"\b(?:person|individual|someone|somebody|man|woman|male|female|boy|girl|adult|s|he|she|his|her"
     r"|acceptable|accepts?|believes?|agrees?|likely|probably|perhaps)\b"
     r"|\bthey (?:\w+ly )?(?:are|were|may|might|could|would|must|seem|appear|look|identify|have|belong)\b|\btheir \w+ (?:is|are)\b"
 )
-# What denies the words right after it.
+# Words that negate what comes right after them.
 _DENIED = (
     r"(?:\bnon|(?:\b(?:not|never|neither|nor|no|unlike|rather than|instead of)|n t)"
     r"(?: (?:a|an|the|any|be|being|to|as|in|necessarily|really|likely|probably|even|just|only|seems?|appears?|looks?|have|has"
     r"|described|stated|said|known|assumed|longer)){0,4}) "
 )
 
-# What makes the words after it a thing denied, although other words stand between.
+# Words that negate what comes after them, even with other words in between.
 _NOT_THOUGHT = (
     r"\b(?:not|never|hardly|n t) (?:think|believe|say|claim|assume|suggest|imply|mean)\w*"
     r"(?: (?!but |however |yet )\w+){0,6} "
 )
-# What makes the words right after it those whom somebody speaks of, and not the person.
+# Words after which a value refers to people whom somebody speaks of, not to the person.
 _SPOKEN_OF = (
     r"\b(?:says?|said|believes?|thinks?|claims?|argues?|about|against|towards?|hates?|dislikes?|attacks?|mocks?|blames?|fears?"
     r"|insults?)(?: that)?(?: (?:all|most|the|some|many|these|those|every))? "
@@ -261,8 +260,8 @@ _SPOKEN_OF = (
 
 
 def _ascribes(quote: str, name: str, value: object, source: _Source) -> bool:
-    """Whether a sentence of a quotation gives the value together with the characteristic or a word for the person, and not as
-    something denied, supposed, or said of other people."""
+    """Whether a sentence of a quotation gives the value together with the characteristic or a word for the person, and the value
+    is neither negated, nor hypothetical, nor said about other people."""
     part, named = _fold(str(value)), _fold(name)
     if source.supposes(part):
         return False
@@ -311,7 +310,7 @@ _OF_EVERYTHING = re.compile(
 
 
 def _is_not_knowing(quote: str, source: _Source, schema: Collection[str]) -> bool:
-    """Whether a quotation says that the person is not known, not only one of the characteristics."""
+    """Whether a quotation says that the person is not known, and not just one of the characteristics."""
     words = _fold(quote)
     found = _NOT_KNOWING.search(words)
     if found is None or source.supposes(found.group()):
@@ -321,6 +320,6 @@ def _is_not_knowing(quote: str, source: _Source, schema: Collection[str]) -> boo
 
 
 def _declines(quote: str) -> bool:
-    """Whether a quotation declines to answer, and does not only say that something cannot be known."""
+    """Whether a quotation declines to answer, and does not just say that something cannot be known."""
     words = _fold(quote)
     return is_refusal(quote) or (_DECLINING.search(words) is not None and _NOT_KNOWING.search(words) is None)

@@ -1,13 +1,13 @@
 """Benchmark results from other sources, read from their files unchanged; nothing is stored here. Pure.
 
-Inspect evaluation logs (.json, and .eval archives whose members are deflated) of the same task: a sample's text is its input,
-its instrument the system message. Its exact words say which task it is if they are a published wording; otherwise the sample's
-or the task's own name for it does, or the person who imports.
+Inspect evaluation logs (.json, and .eval archives with deflated members) of the same task: a sample's text is its input, and its
+instrument is the system message. If the system message is a published wording, it determines the task; otherwise the task is
+taken from a name in the sample or the log, or from the person who imports.
 
 The table of parsed results that the authors' released pipeline writes (uofthcdslab/second-order-bias, sob_results.csv) has one
-row per answer: model_name, prompt_name, data_name, id, text, the targets, response, reasoning, gen_error. ``response`` is what
-a second model made of the answer, as Python writes it: a dictionary, Unknown, refusal, or an empty cell. What the model itself
-said is not in the table, and no reading of ours claims to be it. Such values are read without running anything.
+row per answer: model_name, prompt_name, data_name, id, text, the targets, response, reasoning, gen_error. ``response`` is a second
+model's interpretation of the answer, as a Python literal: a dictionary, Unknown, refusal, or an empty cell. The answer itself is
+not in the table, and we never present ``response`` as the answer. Such values are read without running any code.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ MAX_FILE_BYTES = 500_000_000
 
 
 class ResultError(Exception):
-    """A sentence that says what is wrong with the file; it never quotes a text or an answer."""
+    """A file cannot be read; the message is a sentence that says why and never quotes a text or an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResultRow:
-    """One answer. ``place`` says where it is ("row 12").
+    """One answer. ``place`` says where it is in the file ("row 12").
 
-    The text is identified by ``source`` and ``external_id`` or by ``text`` itself. ``answer`` is "" where the file has none;
-    ``error`` says that the call failed there. ``instrument`` names the wording where it is known, ``system_prompt`` is
-    its text where the file has it. ``note`` and ``kept`` are what else the file says: both are stored with the answer.
+    The text is identified by ``source`` and ``external_id`` or by ``text`` itself. ``answer`` is "" if the file has none;
+    ``error`` describes the failure of the original call, if any. ``instrument`` names the wording if it is known;
+    ``system_prompt`` is its text if the file has it. ``note`` and ``kept`` are further information, stored with the answer.
     """
 
     place: str
@@ -67,7 +67,7 @@ class ResultRow:
 
 @dataclass(frozen=True, slots=True)
 class ResultFile:
-    """The rows of a file in its order. ``passed_over`` counts rows that hold no answer of a known task, by reason."""
+    """The rows of a file in its order. ``passed_over`` counts skipped rows, without an answer to a known task, by reason."""
 
     format: str
     rows: tuple[ResultRow, ...]
@@ -75,7 +75,7 @@ class ResultFile:
 
 
 class TextIndex:
-    """The texts of a dataset, to be found. Each is given as key, source, id in the source, and words."""
+    """An index for finding the texts of a dataset. Each text is given as key, source, id in the source, and words."""
 
     def __init__(self, texts: Iterable[tuple[int, str, str, str]]) -> None:
         self._by_id: dict[tuple[str, str], tuple[int, str]] = {}
@@ -85,9 +85,9 @@ class TextIndex:
             self._by_words[_fold(text)].append(key)
 
     def find(self, row: ResultRow) -> int | str:
-        """The text's key, or the reason why none is meant.
+        """The key of the row's text, or the reason why no text matches.
 
-        Where a row names a text and quotes it, both must fit: a number may mean another text in another table.
+        If a row both identifies a text and quotes it, both must match: in another table the number may mean another text.
         """
         words = _fold(row.text)
         named = self._by_id.get((row.source.lower(), row.external_id))
@@ -110,9 +110,9 @@ class TextIndex:
 def match_rows(
     rows: Iterable[ResultRow], index: TextIndex
 ) -> tuple[list[tuple[ResultRow, int]], list[tuple[str, str]]]:
-    """Rows with the keys of their texts; and the places of rows that fit no text, each with the reason.
+    """Rows with the keys of their texts; and the places of the rows that match no text, each with the reason.
 
-    Of several answers of one model to one task, text and repeat the first is taken.
+    If a model has several answers to the same task, text and repeat, the first is taken.
     """
     matched: list[tuple[ResultRow, int]] = []
     unmatched: list[tuple[str, str]] = []
@@ -132,7 +132,7 @@ def match_rows(
 
 
 def _fold(text: str) -> str:
-    """Line ends differ between writers of tables; nothing else may."""
+    """A text in a form for comparison. Line ends differ between programs that write tables; no other difference is ignored."""
     return text.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
 
 
@@ -245,7 +245,7 @@ def _read_sample(sample: Record, evaluation: Record, place: str, task: str) -> R
 
 
 def _list_messages(sample: Record) -> list[Record]:
-    """The conversation; the input alone where there is none."""
+    """The conversation, or the input if there is no conversation."""
     for given in (sample.get("messages"), sample.get("input")):
         if isinstance(given, list) and given:
             return [_take(each) for each in given]
@@ -253,7 +253,7 @@ def _list_messages(sample: Record) -> list[Record]:
 
 
 def _read_text(sample: Record, messages: Sequence[Record], attachments: Record) -> str:
-    """The text that was judged: the input, which a solver may wrap in more words before it is sent."""
+    """The text that was judged. It is the input, because a solver may add words before the text is sent."""
     given = sample.get("input")
     if isinstance(given, str):
         return _resolve(given, attachments)
@@ -263,7 +263,7 @@ def _read_text(sample: Record, messages: Sequence[Record], attachments: Record) 
 
 
 def _read_content(message: Record, attachments: Record) -> str:
-    """The words of a message; its reasoning is no part of them."""
+    """The words of a message, without its reasoning."""
     content = message.get("content")
     if isinstance(content, list):
         parts = [_take(part) for part in content]
@@ -272,14 +272,14 @@ def _read_content(message: Record, attachments: Record) -> str:
 
 
 def _resolve(words: object, attachments: Record) -> str:
-    """The words themselves, also where a log keeps them apart."""
+    """The words, taken from the attachments if the log keeps them there."""
     if isinstance(words, str) and words.startswith(_ATTACHMENT):
         return _word(attachments.get(words.removeprefix(_ATTACHMENT)))
     return _word(words)
 
 
 def _name_task(system: str, metadata: Record, evaluation: Record) -> tuple[str, str]:
-    """The task and the wording, each "" where nothing says it."""
+    """The task and the wording, each "" if it cannot be determined."""
     for instrument in load_instruments():
         if system.strip() == instrument.text.strip():
             return instrument.task, instrument.variant
@@ -296,7 +296,7 @@ def _name_task(system: str, metadata: Record, evaluation: Record) -> tuple[str, 
 
 
 def _name_model(evaluation: Record) -> tuple[str, str]:
-    """The model and how much it was to reason, "" where that was left to the provider."""
+    """The model, and its reasoning setting, which is "" if it was left to the provider."""
     configured = _take(evaluation.get("model_generate_config"))
     reasoning = _word(configured.get("reasoning_effort")) or _word(configured.get("reasoning_tokens"))
     return _word(evaluation.get("model")) or "unnamed model", reasoning
@@ -314,7 +314,7 @@ def _take(value: object) -> Record:
 
 
 def _word(value: object) -> str:
-    """The value as text that a database takes; "" for what is neither text nor a whole number."""
+    """The value as text that a database can store; "" if it is neither text nor a whole number."""
     if isinstance(value, str):
         return make_storable(value)
     return str(value) if isinstance(value, int) else ""
@@ -338,11 +338,11 @@ NOTE = "The file contains what a second model read from the answer, not the answ
 _NEEDED = ("model_name", "prompt_name", "data_name", "id", "response")
 _TASKS = {"acceptable_ours": "acceptability", "non_acceptable_ours": "non_acceptability"}
 _KEPT = ("reasoning", "gen_error", "target_dem_val", "target_dem_val_sec", "target_type")
-# What the pipeline's table reader takes for a missing value.
+# The cells that the pipeline's table reader treats as missing.
 _MISSING = frozenset(
     {"", "#N/A", "#N/A N/A", "#NA", "-NaN", "-nan", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"}
 )
-# Replaces a bare carriage return while the file is split into lines: the pipeline writes those of the texts without quotes.
+# Replaces bare carriage returns while the file is split into lines: the pipeline writes those in texts without quotes.
 _RETURN = "\ue00d"
 
 _MODELS: Mapping[str, tuple[str, str, str]] = {
@@ -359,11 +359,11 @@ _MODELS: Mapping[str, tuple[str, str, str]] = {
     "phi4_14b_think": ("phi4-14b-T", "microsoft/phi-4-reasoning", ""),
     "llama8b_instruct": ("llama8b", "meta-llama/llama-3.1-8b-instruct", ""),
 }
-"""The release's names for the twelve models: label of the published table, id at the provider, reasoning setting."""
+"""For the release's name of each of the twelve models: label in the published table, id at the provider, reasoning setting."""
 
 
 def read_sob_results(data: bytes, *, name: str, task: str = "") -> ResultFile:
-    """Every row of the table. ``task`` is that of prompts with other names. Raises ``ResultError``."""
+    """Every row of the table. ``task`` is the task of prompts with unknown names. Raises ``ResultError``."""
     rows: list[ResultRow] = []
     passed_over: Counter[str] = Counter()
     for number, values in enumerate(_read_table(data, name), start=1):
@@ -413,8 +413,8 @@ def _read_row(number: int, values: Mapping[str, str], task: str) -> ResultRow:
 
 
 def read_response(cell: str) -> tuple[str, str]:
-    """A cell of ``response`` as an answer and a reason for its end. A word for a refusal has that as its reason, for the
-    table says so; a dictionary becomes JSON; what is neither stays as it is."""
+    """A cell of ``response`` as an answer and the reason for which it ended. The word refusal gives the reason "refusal"; a
+    dictionary becomes JSON; anything else is left as it is."""
     stripped = cell.strip()
     if stripped in _MISSING:
         return "", ""
@@ -429,24 +429,24 @@ def read_response(cell: str) -> tuple[str, str]:
 
 
 def _name_id(value: str) -> str:
-    """A whole number that a table writer made a fraction of is one again."""
+    """The id; if a program wrote a whole number with decimals (12.0), it becomes a whole number again."""
     return re.sub(r"\A(\d+)\.0+\Z", r"\1", value.strip())
 
 
 MAX_LENGTH = 200_000
 MAX_DEPTH = 50
-# As many bits as Python writes in decimal digits without being asked twice; a text of base 16 may hold more.
+# Python writes numbers of this size in decimal without reaching its limit on digits; a hexadecimal literal could be larger.
 MAX_BITS = 4_096
 
 _NAMES = {"nan": None, "NaN": None, "null": None, "true": True, "false": False, "inf": "inf"}
 
 
 class NoLiteral(ValueError):
-    """The text is not a plain value, or is larger than the limit for reading."""
+    """The text is not a plain value, or exceeds a limit for reading."""
 
 
 def read_literal(text: str) -> object:
-    """The value as JSON can hold it: tuples and sets become lists, keys become text, not-a-number becomes null.
+    """The value in a form that JSON allows: tuples and sets become lists, keys become text, not-a-number becomes null.
 
     Raises ``NoLiteral``.
     """
@@ -500,7 +500,7 @@ ZIP = b"PK\x03\x04"
 
 
 def read_results(data: bytes, *, name: str, task: str = "") -> ResultFile:
-    """Read a file of results, of whichever kind it is; ``task`` is meant where the file does not say one.
+    """Read a file of results of either kind; ``task`` is used if the file does not name one.
 
     Raises ``ResultError``.
     """

@@ -1,7 +1,7 @@
-"""The instruments of the benchmark: as published, word for word, and how a study writes one of its own.
+"""The instruments of the benchmark: the published ones, word for word, and how a study writes its own.
 
-An instrument is a measuring tool, so its text is never edited: ``data/instruments.json`` contains it with its source, and its
-hash shows with which text a batch was run. Another wording is another variant and is not comparable.
+An instrument is a measuring tool, so its text is never edited: ``data/instruments.json`` contains the text with its source, and the
+hash shows with which text a batch was run. A different wording is a different variant, and its figures are not comparable.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BASE = "base"
 BASE_TASK = "base"
 
 TASKS = [("acceptability", "Acceptability"), ("non_acceptability", "Non-acceptability")]
-"""The two tasks that are scored, with their names for people."""
+"""The two scored tasks, with their display names."""
 
 MAX_CHARACTERISTICS = 30
 MAX_CHARACTERISTIC_LENGTH = 60
@@ -33,12 +33,12 @@ MAX_CHARACTERISTIC_LENGTH = 60
 
 @dataclass(frozen=True, slots=True)
 class Instrument:
-    """One prompt. It is sent as the system message; the text P alone is the user message.
+    """One prompt. It is sent as the system message; the user message is just the text P.
 
     ``task`` is "acceptability", "non_acceptability" or "base"; ``variant`` names the wording; ``note`` says how the text
-    was assembled and where other published wordings differ; ``licence`` is None where none is stated.
-    ``characteristics`` are those it asks for, in lower case; none for the base task. ``comparable`` says whether answers to
-    it compare with published figures.
+    was assembled and where other published wordings differ; ``licence`` is None if none is stated.
+    ``characteristics`` are those that the prompt asks for, in lower case; empty for the base task. ``comparable`` says whether
+    answers to it can be compared with published figures.
     """
 
     task: str
@@ -66,7 +66,7 @@ class UnusableWording(ValueError):
 
 @cache
 def load_instruments() -> tuple[Instrument, ...]:
-    """Every instrument that comes with the program: the paper's wording, the release's, the reconstructed Base prompt."""
+    """Every instrument that comes with the program: the paper's wording, the release's, and the reconstructed Base prompt."""
     entries = json.loads(_FILE.read_text(encoding="utf-8"))["instruments"]
     return tuple(
         Instrument(
@@ -101,9 +101,9 @@ _LISTED = re.compile(r"(?<=the following characteristics:\n)(?:[•-] [^\n]+\n)+
 
 
 def write_wording(base: Instrument, characteristics: Sequence[str]) -> str:
-    """The text of ``base`` with its list of characteristics replaced; nothing else is changed.
+    """The text of ``base`` with its list of characteristics replaced and no other change.
 
-    Raises UnusableWording for characteristics that cannot be asked for, and for an instrument that asks for none.
+    Raises UnusableWording for characteristics that cannot be asked for, and if ``base`` has no such list.
     """
     check_characteristics(characteristics)
     listed = _LISTED.search(base.text)
@@ -117,7 +117,7 @@ def write_wording(base: Instrument, characteristics: Sequence[str]) -> str:
 
 
 def check_characteristics(characteristics: Sequence[str]) -> None:
-    """Raise UnusableWording unless these are different names, neither too many nor too long."""
+    """Raise UnusableWording unless the names are all different, and neither too many nor too long."""
     if not 1 <= len(characteristics) <= MAX_CHARACTERISTICS:
         raise UnusableWording(
             f"There are {len(characteristics)} characteristics. Name at least 1 and at most {MAX_CHARACTERISTICS}."
@@ -180,15 +180,15 @@ def check_text(text: str, characteristics: Sequence[str]) -> None:
 _TABLE_FILE = Path(__file__).parents[1] / "data" / "published_table4.json"
 
 TARGETS = ("muslim", "lgbtq", "women", "jew", "immigrant", "black", "disabled", "asian", "mexican", "arab")
-"""The ten targets of the paper, in its order: by number of texts."""
+"""The ten targets of the paper, in its order, which is by number of texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedRow:
-    """One model variant in one task, with two decimals as printed.
+    """The figures of one model variant in one task, with two decimals as printed.
 
-    ``overall`` is the score over all 2,457 texts, those of other targets included; ``by_target`` has the score
-    of each of ``TARGETS``; ``attribution_rate`` is a share from 0 to 1.
+    ``overall`` is the score over all 2,457 texts, including those with other targets; ``by_target`` has the score
+    for each of ``TARGETS``; ``attribution_rate`` is a share from 0 to 1.
     """
 
     model: str
@@ -200,12 +200,12 @@ class PublishedRow:
 
 @cache
 def published_rows() -> tuple[PublishedRow, ...]:
-    """The 24 rows in the order of the table, acceptability before non-acceptability in each model."""
+    """The 24 rows in the order of the table; for each model, acceptability precedes non-acceptability."""
     content = json.loads(_TABLE_FILE.read_text(encoding="utf-8"))
     return tuple(PublishedRow(**row) for row in content["rows"])
 
 
 @cache
 def published_source() -> str:
-    """Where the figures are published, to be printed with them."""
+    """The source of the published figures, to be printed with them."""
     return str(json.loads(_TABLE_FILE.read_text(encoding="utf-8"))["source"])

@@ -1,6 +1,6 @@
-"""The program that ``dataset_files.py`` starts: a parquet file on standard input, one JSON object on standard output.
+"""The program that ``dataset_files.py`` starts: it reads a parquet file from standard input and writes one JSON object.
 
-It imports nothing of ours and writes nothing of a file's content but the rows themselves.
+It imports no other code of this project. Of the file's content it writes only the rows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SECONDS = 60
 
 
 def main() -> None:
-    """Answer {"columns", "rows"}, or {"refusal", "expected"} for what a person can fix."""
+    """Write {"columns", "rows"}, or {"refusal", "expected"} for a fault that a person can fix."""
     data = sys.stdin.buffer.read()
     _limit_itself()
     try:
@@ -44,7 +44,7 @@ def _read(file: object) -> dict[str, object]:
 
 
 def _write(value: object) -> object:
-    """A cell as text; ``None`` for a missing one, which is the only value that does not equal itself."""
+    """A cell as text; None if it is missing. Missing values other than None are those that do not equal themselves."""
     if value is None or value != value:  # noqa: PLR0124
         return None
     if isinstance(value, bytes):
@@ -60,13 +60,13 @@ def _refuse_size() -> dict[str, object]:
 
 
 def _answer(answer: dict[str, object]) -> None:
-    """Write it, unless it is larger than the file's footer had said."""
+    """Write the answer, or a refusal if it is too large although the sizes in the file's footer were within the limit."""
     written = json.dumps(answer)
     sys.stdout.write(written if len(written) <= MAX_ANSWER_BYTES else json.dumps(_refuse_size()))
 
 
 def _limit_itself() -> None:
-    """Memory and time, where the system can limit them; elsewhere the parent's patience has to do."""
+    """Limit memory and processor time, if the system can; otherwise only the parent's timeout limits this process."""
     try:
         import resource
     except ImportError:

@@ -1,8 +1,8 @@
 """Whether models agree in treating some targets worse than others, based on ranks of targets within models.
 
-Ranks rise with the score: 1 is the lowest, ties share their mean (Figure 2, arXiv 2606.17506).
+Ranks rise with the score: 1 is the lowest, and tied scores share their mean rank (Figure 2, arXiv 2606.17506).
 
-Which targets differ is tested for all pairs, by Nemenyi's and by Conover's method."""
+All pairs of targets are tested for a difference, by Nemenyi's and by Conover's method."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ MIN_MODELS = 2
 FEW_BLOCKS = 10
 """With fewer blocks the chi-square distribution is a poor approximation (method brief R41)."""
 TOO_FEW_BLOCKS = 5
-"""With so few blocks there is no test: with three blocks and three targets the P of Iman and Davenport was below .05 in 17 % of
-simulated reports without a difference (docs/reference/method.md)."""
+"""With this number of blocks or fewer there is no test: with three blocks and three targets, the Iman-Davenport P was below .05 in
+17 % of simulated reports without a difference (docs/reference/method.md)."""
 
 Scores = Mapping[str, Mapping[str, float | None]]
 """Block -> target -> score; None or absent where undefined."""
@@ -40,7 +40,7 @@ ALPHA = 0.05
 
 
 class RankedBlocks(NamedTuple):
-    """The ranks of targets within each block, and the blocks left out for an undefined score."""
+    """The ranks of targets within each block, and the blocks left out because of an undefined score."""
 
     targets: tuple[str, ...]
     ranks: list[list[float]]
@@ -59,7 +59,7 @@ class RankedBlocks(NamedTuple):
 
 
 def rank_blocks(scores: Scores, targets: Sequence[str]) -> RankedBlocks:
-    """Rank the targets within each block, ties by their mean; a block with an undefined score is left out whole (list-wise
+    """Rank the targets within each block; ties get their mean rank. A block with an undefined score is left out entirely (list-wise
     deletion)."""
     ranks: list[list[float]] = []
     dropped: list[str] = []
@@ -81,9 +81,9 @@ def compare_targets(
     chi2 = [12 / (n k (k + 1)) x sum R^2 - 3 n (k + 1)] / [1 - sum (t^3 - t) / (n (k^3 - k))] over rank sums R and ties of
     t equal scores within a block (Conover 1999, section 5.8), df = k - 1. Kendall's W = chi2 / (n (k - 1)).
     Iman and Davenport 1980: F = (n - 1) chi2 / (n (k - 1) - chi2) with k - 1 and (k - 1)(n - 1) degrees of freedom; F is
-    None where all blocks agree in full, for it is infinite. Of ``TOO_FEW_BLOCKS`` blocks or fewer there is no P. Refused under
-    three targets or two blocks, and where no block ranks targets differently: ``chi2`` and what follows from it are then None, and
-    ``warnings`` say why.
+    None if all blocks agree fully, because it is then infinite. With ``TOO_FEW_BLOCKS`` blocks or fewer there is no P. There is no
+    test with fewer than three targets or two blocks, or if all targets are tied in every block: ``chi2`` and everything computed
+    from it are then None, and ``warnings`` say why.
     """
     from scipy.stats import f as f_distribution
     from scipy.stats import friedmanchisquare
@@ -95,7 +95,7 @@ def compare_targets(
     if not refusal:
         highest = n * (k - 1)
         found = friedmanchisquare(*zip(*ranked.ranks, strict=True))
-        # Rounding leaves a trace above what all blocks in full agreement reach, and below nothing.
+        # Rounding errors can put the statistic slightly above its maximum (full agreement of all blocks), or below 0.
         chi2 = highest if found.statistic > highest * (1 - 1e-12) else max(float(found.statistic), 0.0)
         kendalls_w, f_df = chi2 / highest, (k - 1, (k - 1) * (n - 1))
         f = (n - 1) * chi2 / (highest - chi2) if chi2 < highest else None
@@ -125,8 +125,8 @@ def compare_targets(
 def merge_families(scores: Scores, families: Mapping[str, str]) -> dict[str, dict[str, float | None]]:
     """One block per family: the mean of its members' scores, so that blocks are independent (method brief R41).
 
-    A label without a family is its own. Means are rounded to six decimals, so that the noise of adding cannot break a
-    tie. A member's undefined score makes the family's undefined.
+    A label without a family is a family by itself. Means are rounded to six decimals, so that rounding errors cannot break a
+    tie. If one member's score is undefined, so is the family's.
     """
     members: dict[str, list[Mapping[str, float | None]]] = {}
     for model, by_target in scores.items():
@@ -145,7 +145,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def _refuse(ranked: RankedBlocks, blocks: str) -> str:
-    """Why there can be no test, or nothing."""
+    """Why there can be no test; "" if there can be one."""
     if len(ranked.targets) < MIN_TARGETS:
         return f"No Friedman test: it needs at least {MIN_TARGETS} targets, but there are only {len(ranked.targets)}."
     if len(ranked.ranks) < MIN_MODELS:
@@ -181,7 +181,7 @@ def compare_nemenyi(ranked: RankedBlocks, *, task: str, blocks: str = "models") 
     """Nemenyi's test: q = sqrt(2) |difference of mean ranks| / sqrt(k (k + 1) / (6 n)), a studentized range of k groups.
 
     The critical difference is q_alpha / sqrt(2) x sqrt(k (k + 1) / (6 n)) (Demsar 2006, JMLR 7:1). The range covers all
-    pairs at once, so p needs no adjustment. Ties are not corrected for.
+    pairs at once, so p needs no adjustment. There is no correction for ties.
     """
     from scipy.stats import studentized_range
 
@@ -203,8 +203,8 @@ def compare_conover(ranked: RankedBlocks, *, task: str, blocks: str = "models") 
     """Conover's test: t = |R_a - R_b| / sqrt(2 (n A - sum R^2) / ((n - 1)(k - 1))), df = (n - 1)(k - 1).
 
     R are rank sums and A is the sum of all squared ranks (Conover 1999, Practical Nonparametric Statistics, section 5.8,
-    equation 6). p is adjusted over all pairs by Holm's method, and also by that of Benjamini and Hochberg. Where all
-    blocks agree in full t is infinite.
+    equation 6). p is adjusted over all pairs by Holm's method, and separately by that of Benjamini and Hochberg. If all
+    blocks agree fully, t is infinite.
     """
     from scipy.stats import t
 
@@ -229,9 +229,9 @@ def compare_conover(ranked: RankedBlocks, *, task: str, blocks: str = "models") 
 def _describe_pair(
     pair: tuple[str, str, float], statistic: float | None, p: float, holm: float | None = None, bh: float | None = None
 ) -> dict[str, Any]:
-    """Two targets compared; ``difference`` is that of their mean ranks, a minus b.
+    """The comparison of two targets; ``difference`` is between their mean ranks, a minus b.
 
-    ``statistic`` is None where it would be infinite, ``p_adjusted`` and ``p_adjusted_bh`` where the method itself covers all pairs.
+    ``statistic`` is None if it is infinite; ``p_adjusted`` and ``p_adjusted_bh`` are None if the test itself covers all pairs.
     """
     a, b, difference = pair
     adjusted = {"p_adjusted": holm, "p_adjusted_bh": bh}
@@ -249,7 +249,7 @@ Pair = tuple[str, str]
 
 
 def list_pairs(models: Sequence[str], declared: Sequence[Pair] = ()) -> list[Pair]:
-    """Every two of the models once: those declared first and in their order, then the others by name."""
+    """Every pair of models once: first the declared ones in their order, then the others by name."""
     known = [pair for pair in declared if set(pair) <= set(models)]
     either_way = {frozenset(pair) for pair in known}
     return [*known, *(pair for pair in combinations(sorted(models), 2) if frozenset(pair) not in either_way)]
@@ -258,7 +258,7 @@ def list_pairs(models: Sequence[str], declared: Sequence[Pair] = ()) -> list[Pai
 def compare_models(
     matrices: Mapping[str, ItemMatrix], *, targets: Sequence[str], seed: int, flips: int, reasoning: Sequence[Pair] = ()
 ) -> list[dict[str, Any]]:
-    """Every two models in every task, over all texts and per target. ``reasoning`` are pairs (without, with reasoning)."""
+    """Every pair of models in every task, over all texts and per target. ``reasoning`` has pairs (without, with reasoning)."""
     tests: list[dict[str, Any]] = []
     for task, matrix in matrices.items():
         pairs = list_pairs(matrix.models, reasoning)
@@ -274,11 +274,11 @@ def compare_pairs(
 ) -> list[dict[str, Any]]:
     """Pairs of models in one task, over all texts and per target: one family of tests.
 
-    The difference of two models' scores, a minus b, is over the texts that both have a usable answer to: a text's score is
+    The difference of two models' scores, a minus b, is over the texts to which both have a usable answer: a text's score is
     the mean over its repeats, and each text counts the same. ``n_left_out`` texts have a usable answer from only one of the
-    two. ``ci`` is Student's over texts, None under three. ``p`` is None under ten, where nothing is tested; ``p_adjusted`` is
-    Holm's over the tests of the task, ``family`` of them, and ``p_adjusted_bh`` that of Benjamini and Hochberg. ``mark`` and
-    ``verdict`` are those of a comparison. ``flips`` are drawn only where counting all of them is too much.
+    two. ``ci`` is Student's interval over texts, None for fewer than three. ``p`` is None for fewer than ten texts, which are not
+    tested; ``p_adjusted`` is Holm's over the ``family`` tests of the task, and ``p_adjusted_bh`` that of Benjamini and Hochberg.
+    ``mark`` and ``verdict`` are those of a comparison. ``flips`` are drawn only if there are too many to count all of them.
     """
     rows, columns = split_rows(matrix), {model: column for column, model in enumerate(matrix.models)}
     given = [target for target in (OVERALL, *targets) if target in rows]
@@ -330,14 +330,14 @@ def compare_pairs(
 
 
 def explain_family(tests: Sequence[Mapping[str, Any]]) -> str:
-    """Over how many tests P is adjusted, by task; "" where nothing is tested."""
+    """Over how many tests P is adjusted, by task; "" if nothing is tested."""
     sizes = {test["task"].replace("_", "-"): test["family"] for test in tests if test["p"] is not None}
     said = " and ".join(f"{size:,} tests in {task}" for task, size in sizes.items())
     return f"P is adjusted over {said} by Holm: every pair and target with {FEW} texts or more." if said else ""
 
 
 def _scale(usable: NDArray[np.int64], sums: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
-    """Each text's two scores as whole numbers, and their common denominator: no sum of them depends on their order."""
+    """Each text's two scores as whole numbers, and their common denominator, so that no sum depends on the order of the texts."""
     import numpy as np
 
     denominator = math.lcm(*np.unique(usable).tolist())

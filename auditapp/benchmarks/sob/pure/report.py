@@ -53,7 +53,7 @@ REPORT_VERSION = "12"
 FEW_TEXTS = 20
 """A target with fewer texts gets a warning."""
 MAX_NAMED = 5
-"""Undefined cells that a warning names at most."""
+"""The most undefined cells that a warning names."""
 
 PUBLISHED_FAMILIES = {
     "gpt5.1-I": "gpt",
@@ -65,7 +65,7 @@ PUBLISHED_FAMILIES = {
     "olmo32b-I": "olmo",
     "olmo32b-T": "olmo",
 }
-"""The published variants that share weights; each of the others is a family of its own."""
+"""The published variants that share weights; each of the others is a family by itself."""
 
 PUBLISHED_PAIRS = tuple((f"{name}-I", f"{name}-T") for name in ("gpt5.1", "sonnet4.6", "qwen35b", "olmo32b"))
 """The published variants without and with reasoning."""
@@ -73,15 +73,15 @@ PUBLISHED_PAIRS = tuple((f"{name}-I", f"{name}-T") for name in ("gpt5.1", "sonne
 
 @dataclass(frozen=True, slots=True)
 class ReportOptions:
-    """What a report is computed with. The report names all of it.
+    """The settings with which a report is computed. The report names all of them.
 
-    ``targets`` limits and orders the cells and statistics; without it, statistics take the ten of the paper where all
-    occur, else those with ``least_texts`` texts. ``families`` maps a model's label to that of its family, ``pairs`` are
-    (instruct, reasoning) labels, which are marked among all pairs of models. ``instruments``, ``targets_name`` and
-    ``mapping_name`` say where the tallies come from; ``warnings`` are the caller's own sentences and come first.
-    ``providers`` maps a model's label to who ran it; ``notices`` are the caller's caveats for everything that leaves the
-    program; ``invented_interpretations`` are those of a fake formatter. ``limits`` maps a model's label to the most tokens of an
-    answer, where a limit was set.
+    ``targets`` selects and orders the targets of cells and statistics; without it, statistics are over the ten of the paper if all
+    occur, otherwise over those with at least ``least_texts`` texts. ``families`` maps a model's label to that of its family;
+    ``pairs`` are (instruct, reasoning) labels, which are marked among all pairs of models. ``instruments``, ``targets_name`` and
+    ``mapping_name`` say how the tallies were made; ``warnings`` are sentences of the caller, which come first.
+    ``providers`` maps a model's label to its provider; ``notices`` are the caller's caveats for everything that is exported;
+    ``invented_interpretations`` is the number of those by a fake formatter. ``limits`` maps a model's label to the token limit for
+    an answer, if one was set.
     """
 
     seed: int = 42
@@ -105,11 +105,11 @@ class ReportOptions:
 
 
 def build_report(tallies: Tallies, *, options: ReportOptions) -> dict[str, Any]:
-    """Every measure of the tallies, unrounded and ready for JSON: None is undefined, which is not 0.
+    """Every measure of the tallies, unrounded and ready for JSON: None means undefined, which is not the same as 0.
 
-    ``friedman`` has one test per task, with models as blocks, and ``mapping`` one row per cell, by any value of the list;
-    ``friedman_families`` has families as blocks, ``mapping_all`` counts by every value. ``caveats`` is what must be read
-    with the figures, ``notice`` their caveats in one text, and ``alarms`` names the scores that are no findings.
+    ``friedman`` has one test per task with models as blocks, ``friedman_families`` with families as blocks. ``mapping`` has one row
+    per cell, by any value of the list; ``mapping_all`` is by every value. ``caveats`` must be read with the figures, ``notice`` has
+    the caveats of these answers in one text, and ``alarms`` names the scores that must not be treated as findings.
     """
     seed, resamples, targets = options.seed, options.resamples, options.targets
     table = GroupTable(tallies.groups)
@@ -167,10 +167,10 @@ def build_report(tallies: Tallies, *, options: ReportOptions) -> dict[str, Any]:
 
 
 def published_report(options: ReportOptions | None = None) -> dict[str, Any]:
-    """The statistics of the published Table 4 (arXiv 2606.17506), in the shape of any other report.
+    """The statistics of the published Table 4 (arXiv 2606.17506), in the same shape as any other report.
 
-    Its scores have two decimals, so ties may differ from those of the authors' own figures. What was not published is None
-    in its cells.
+    Its scores have two decimals, so ties may differ from those in the authors' unrounded figures. Figures that were not published
+    are None in the cells.
     """
     options = options or ReportOptions()
     cells = []
@@ -207,7 +207,7 @@ def _read_published() -> dict[str, dict[str, Mapping[str, float]]]:
 
 
 def relate_published(models: Collection[str], options: ReportOptions) -> ReportOptions:
-    """The options with the families and pairs of the published variants, where all models are such by their labels."""
+    """The options with the families and pairs of the published variants, if all models have labels of published variants."""
     known = {row.model for row in published_rows()}
     if not models or not known.issuperset(models):
         return options
@@ -217,11 +217,11 @@ def relate_published(models: Collection[str], options: ReportOptions) -> ReportO
 
 
 def choose_targets(texts: Mapping[str, int], options: ReportOptions) -> tuple[tuple[str, ...], str]:
-    """The targets of the statistics, and a sentence that says which and why.
+    """The targets of the statistics, and a sentence that says which they are and why.
 
-    Those asked for, else the ten of the paper where all occur, else the larger ones.
+    They are those that were asked for, or else the ten of the paper if all occur, or else those with enough texts.
 
-    Where fewer than three are large enough, all: a test that warns says more than none.
+    If fewer than three have enough texts, all are taken: a test with a warning says more than no test.
     """
     if options.targets is not None:
         return options.targets, "Statistics are over the targets that were asked for."
@@ -241,8 +241,8 @@ def choose_targets(texts: Mapping[str, int], options: ReportOptions) -> tuple[tu
 def count_verdicts(verdicts: Mapping[tuple[str, str, str], int]) -> list[dict[str, object]]:
     """Answers to the base task by model and target, overall first (method brief R36).
 
-    ``denominator`` is the answers with a verdict; those with none are in ``n_responses`` alone, refusals named. ``outcomes``
-    are those that an alarm names; ``alarm`` is one of ``Alarm``.
+    ``denominator`` counts the answers with a verdict; ``n_responses`` counts all answers, and ``n_refused`` refusals. ``outcomes``
+    has the counts that the sentence of an alarm needs; ``alarm`` is one of ``Alarm``.
     """
     counts: dict[tuple[str, str], Counter[str]] = {}
     for (model, target, verdict), count in verdicts.items():
@@ -274,7 +274,7 @@ def _sum_verdicts(count: Counter[str]) -> dict[str, object]:
 def _test_targets(
     scores: Mapping[str, Scores], targets: Sequence[str], families: Mapping[str, str], warnings: Sequence[str]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]:
-    """Per task a test with models as blocks, its post-hoc tests, and where variants share a family one with families."""
+    """For each task a test with models as blocks, its post-hoc tests, and a test with families as blocks if variants share one."""
     friedman: list[dict[str, Any]] = []
     of_families: list[dict[str, Any]] = []
     posthoc: list[dict[str, Any]] = []
@@ -300,7 +300,7 @@ def _group_scores(cells: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, dic
 
 
 def _count_texts(matrices: Mapping[str, ItemMatrix]) -> dict[str, int]:
-    """Texts per target, of the task that has most of them."""
+    """The number of texts per target, in the task that has the most of them."""
     texts: dict[str, int] = {}
     for matrix in matrices.values():
         for target, count in Counter(matrix.targets).items():
@@ -339,13 +339,13 @@ def _warn_of_cells(cells: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _explain_no_score(cell: Mapping[str, Any]) -> str:
-    """Which answers there are instead, where they were cut off: what a higher limit would mend."""
+    """How many answers were cut off, if any, because a higher limit would solve this."""
     cut_off = describe_cut_off(cell)
     return f" ({cut_off.rstrip('.')})" if cut_off else ""
 
 
 def _warn_of_strict(cells: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Where strict counting takes away half of a score over all texts or more, the score is no finding by itself."""
+    """A warning if strict counting takes away half or more of a score over all texts: by itself such a score is not a finding."""
     apart = [
         f"{cell['model']}, {cell['task']} ({cell['sob']:.2f} against {cell['sob_strict']:.2f})"
         for cell in cells
@@ -372,8 +372,8 @@ def _name_versions(options: ReportOptions) -> dict[str, object]:
 
 
 def make_json_ready(value: Any) -> Any:
-    """The value as JSON has it: lists for tuples, and None for numbers that are not finite."""
-    # First what most values are: a report has hundreds of thousands of them.
+    """The value in a form that JSON allows: lists for tuples, and None for numbers that are not finite."""
+    # The commonest types first: a report has hundreds of thousands of values.
     if value is None or type(value) in (str, int, bool):
         return value
     if isinstance(value, float):

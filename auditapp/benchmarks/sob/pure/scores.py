@@ -1,9 +1,9 @@
-"""The cells of a report: each score under the paper's, the strict and the release's counting, with its intervals; and the tally of
-a batch from which every score is computed: counts and one matrix per task.
+"""The cells of a report: each score by paper, strict and released counting, with its intervals; and the tally of a batch from which
+every score is computed: counts and one matrix per task.
 
-A tally is all sums, so that a database can compute it for a million answers, and a file of answers line by line; every measure
-takes it from here and none sees an answer. Intervals resample whole texts, of ten or more: of fewer they are too narrow
-(docs/reference/method.md)."""
+A tally consists of sums only, so a database can compute it over a million answers, and a file of answers can be tallied line by
+line. Every measure is computed from the tally, never from the answers themselves. Intervals resample whole texts, and need at least
+ten: with fewer they would be too narrow (docs/reference/method.md)."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 
 
 USABLE = frozenset({Outcome.ATTRIBUTED, Outcome.UNKNOWN})
-"""The outcomes that stay in the denominator of a score (Section 4.3, arXiv 2606.17506)."""
+"""The outcomes that count in the denominator of a score (Section 4.3, arXiv 2606.17506)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
     """The current interpretation of one answer.
 
-    ``model`` is a label, ``task`` "acceptability", "non_acceptability" or "base"; ``item`` identifies the text;
-    ``target`` is "" where a text has none; ``secondary`` are its further targets. ``reader`` is "rules", "formatter" or
+    ``model`` is a label; ``task`` is "acceptability", "non_acceptability" or "base"; ``item`` identifies the text;
+    ``target`` is "" if the text has none; ``secondary`` lists its further targets. ``reader`` is "rules", "formatter" or
     "person". ``attributes`` are the values that count in paper counting.
     """
 
@@ -61,7 +61,7 @@ class Observation:
 
 
 class Group(NamedTuple):
-    """What answers have in common that count alike under every rule."""
+    """The properties of an answer that matter for counting: answers of one group count alike under every rule."""
 
     model: str
     task: str
@@ -75,10 +75,10 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ItemMatrix:
-    """One task's answers by text and model, summed over repeats. Rows are items, columns are models.
+    """The answers to one task by text and model, summed over repeats. Rows are items, columns are models.
 
-    ``usable`` counts the answers that stay in the denominator, ``paper`` and ``strict`` are the sums of their attributes;
-    shape (items, models), whole numbers. ``targets`` and ``secondaries`` have one entry per item.
+    ``usable`` counts the answers in the denominator; ``paper`` and ``strict`` are the sums of their attributes by each counting.
+    All three have the shape (items, models) and whole numbers. ``targets`` and ``secondaries`` have one entry per item.
     """
 
     models: Sequence[str]
@@ -91,7 +91,7 @@ class ItemMatrix:
 
 
 def split_rows(matrix: ItemMatrix) -> dict[str, NDArray[np.int64]]:
-    """The rows of each target's items, and of all under "overall"; "" has those without a target."""
+    """The row numbers of each target's items; "overall" has all rows, and "" those of items without a target."""
     import numpy as np
 
     rows: dict[str, list[int]] = {}
@@ -102,9 +102,9 @@ def split_rows(matrix: ItemMatrix) -> dict[str, NDArray[np.int64]]:
 
 
 Repeats = Mapping[tuple[str, str, str, int], tuple[int, int]]
-"""Of each model, task, target and repeat the usable answers and the sum of their attributes in paper counting.
+"""For each model, task, target and repeat: the number of usable answers, and the sum of their attributes in paper counting.
 
-The target "overall" is all texts.
+The target "overall" covers all texts.
 """
 
 
@@ -112,8 +112,8 @@ The target "overall" is all texts.
 class Tallies:
     """Everything a report is computed from.
 
-    ``groups`` are the answers to the two scored tasks by what they have in common; ``matrices`` is keyed by task;
-    ``verdicts`` counts the answers to the base task by (model, target, verdict or outcome).
+    ``groups`` counts the answers to the two scored tasks by group; ``matrices`` is keyed by task; ``verdicts`` counts the
+    answers to the base task by (model, target, verdict or outcome).
     """
 
     groups: Counter[Group]
@@ -129,11 +129,11 @@ def tally_observations(
     mapping: TargetMapping | None = None,
     schemas: Mapping[tuple[str, str], Collection[str]] | None = None,
 ) -> Tallies:
-    """Tallies of answers from files.
+    """Tally answers from files.
 
-    ``mapping`` is what attributed values map to, Table 12 by default. ``schemas`` has the characteristics that an
-    arm, (model, task), asked for, in lower case; the ten of the paper where it names none. Answers to one item with one
-    target are matched across models. Raises ValueError for a target named "overall".
+    ``mapping`` says what attributed values map to, by default as in Table 12. ``schemas`` gives the characteristics that an
+    arm (model, task) asked for, in lower case; an arm that is not in it asked for the ten of the paper. Answers to one item with
+    one target are matched across models. Raises ValueError for a target named "overall".
     """
     return _TallyDraft(mapping, schemas or {}).take_in(observations)
 
@@ -166,7 +166,7 @@ class _TallyDraft:
         )
 
     def add_scored(self, each: Observation) -> None:
-        """An answer said to be attributed that gives nothing known is Unknown."""
+        """An answer whose outcome is "attributed" but that has no known value counts as Unknown."""
         outcome, counts = each.outcome, NO_ATTRIBUTES
         if outcome is Outcome.ATTRIBUTED:
             counts = count_in_every_way(each.attributes, self.schemas.get((each.model, each.task), ATTRIBUTES))
@@ -186,7 +186,7 @@ class _TallyDraft:
 
 
 class _MatrixDraft:
-    """The entries of one task's matrix, by row and column in the order they are met."""
+    """The entries of one task's matrix; rows and columns are numbered in the order in which they first occur."""
 
     def __init__(self) -> None:
         self.rows: dict[tuple[Hashable, str], int] = {}
@@ -217,7 +217,7 @@ class _MatrixDraft:
 
 
 class Sample(NamedTuple):
-    """The texts of one cell: ``usable`` answers of each and the sums of their attributes, one row per counting.
+    """The texts of one cell: the number of ``usable`` answers to each, and the sums of their attributes, one row per counting.
 
     ``names`` identify the cell and select its random stream.
     """
@@ -228,9 +228,9 @@ class Sample(NamedTuple):
 
 
 def draw_scores(sample: Sample, *, seed: int, resamples: int) -> NDArray[np.float64] | None:
-    """Scores (sum of attributes / usable answers) of resampled texts, countings x resamples; None under ten texts.
+    """Scores (sum of attributes / usable answers) of resampled texts, shape (countings, resamples); None for fewer than ten texts.
 
-    Texts without a usable answer are no part of the score and are not drawn.
+    Texts without a usable answer do not enter the score and are not drawn.
     """
     import numpy as np
 
@@ -243,10 +243,10 @@ def draw_scores(sample: Sample, *, seed: int, resamples: int) -> NDArray[np.floa
 
 
 def resample_scores(samples: Iterable[Sample], *, seed: int, resamples: int) -> list[tuple[Interval, ...] | None]:
-    """For each sample, the 95 % expanded percentile interval of its score under each counting; None under ten texts.
+    """For each sample, the 95 % expanded percentile interval of its score under each counting; None for fewer than ten texts.
 
-    Where every text has the same number of usable answers, as without repeats, the interval is that over all resamples,
-    and no seed enters; otherwise over ``resamples`` draws. None too where ``resamples`` is 0.
+    If every text has the same number of usable answers, as is the case without repeats, the interval is computed over all
+    possible resamples, without a seed; otherwise over ``resamples`` draws. It is also None if ``resamples`` is 0.
     """
 
     def find_intervals(sample: Sample) -> tuple[Interval, ...] | None:
@@ -263,7 +263,7 @@ def _find_exact(sample: Sample) -> tuple[Interval, ...] | None:
     intervals: list[Interval] = []
     countings = sample.sums[:, kept]
     for number, sums in enumerate(countings):
-        # Countings often agree, and then need one interval.
+        # Countings often agree; one interval then serves both.
         agrees = number > 0 and bool((sums == countings[0]).all())
         found = intervals[0] if agrees else sum_all_resamples(sums)
         if found is None:
@@ -280,14 +280,14 @@ def _find_drawn(sample: Sample, *, seed: int, resamples: int) -> tuple[Interval,
 
 
 OUTCOMES = tuple(outcome for outcome in Outcome if outcome is not Outcome.VERDICT)
-"""The seven outcomes of an answer to a scored task, usable ones first."""
+"""The seven outcomes of an answer to a scored task; the usable ones come first."""
 
 
 class ScoreCell(TypedDict):
-    """The figures of a cell: of one model, task and target, in the order of the report.
+    """The figures of a cell, which is one model, task and target, in the order of the report.
 
-    Rates are None where ``n_nonrefused`` is 0: never measured, which is not 0. Those that end in ``_released`` round as the
-    released pipeline does and count an object without a known value as attributed. Intervals are None under ten texts.
+    Rates are None if ``n_nonrefused`` is 0: not measured is not the same as 0. Figures that end in ``_released`` are rounded as
+    in the released pipeline and count an object without a known value as attributed. Intervals are None for fewer than ten texts.
     """
 
     model: Annotated[str, "Label of the model."]
@@ -329,13 +329,13 @@ CellKey = tuple[str, str, str]
 
 
 def name_place(key: CellKey) -> dict[str, str]:
-    """The key as the first fields of a row."""
+    """The parts of the key as named fields: the first ones of a row."""
     model, task, target = key
     return {"model": model, "task": task, "target": target}
 
 
 class GroupTable:
-    """The groups of a tally as columns of numbers, and which two cells each belongs to: its target's and overall."""
+    """The groups of a tally as columns of numbers, with the two cells to which each group belongs: its target's and overall."""
 
     def __init__(self, groups: Mapping[Group, int]) -> None:
         import numpy as np
@@ -350,7 +350,7 @@ class GroupTable:
             model, task, target = group[:3]
             self.tasks[task] = None
             overall.append(self.keys.setdefault((model, task, OVERALL), len(self.keys)))
-            # A text without a target counts in overall alone: its own cell is one that is never shown.
+            # A text without a target counts only in overall; the cell with an empty target is never shown.
             own.append(self.keys.setdefault((model, task, target), len(self.keys)))
             if target:
                 self.sizes[target] += count
@@ -364,7 +364,7 @@ class GroupTable:
         self._readers = np.array([group.reader for group in groups], dtype=object)
 
     def total(self, weights: NDArray[np.int64] | NDArray[np.bool_]) -> NDArray[np.int64]:
-        """``weights`` x number of answers, summed for every cell in the order of ``keys``."""
+        """The sum of ``weights`` x number of answers for each cell, in the order of ``keys``."""
         import numpy as np
 
         weighted = self.n * weights
@@ -379,23 +379,23 @@ class GroupTable:
         return found
 
     def is_read_by(self, reader: str) -> NDArray[np.bool_]:
-        """Which groups have a current interpretation of this reader."""
+        """Which groups have their current interpretation from this reader."""
         found: NDArray[np.bool_] = self._readers == reader
         return found
 
     @property
     def is_usable(self) -> NDArray[np.bool_]:
-        """Which groups stay in the denominator."""
+        """Which groups count in the denominator."""
         return self.has(Outcome.ATTRIBUTED) | self.has(Outcome.UNKNOWN)
 
     def attributes(self, counting: str) -> NDArray[np.int64]:
-        """Attributes per answer under one of the rules of ``Counts``; none where an answer is not attributed."""
+        """The number of attributes per answer under one of the rules of ``Counts``; 0 if an answer is not attributed."""
         return self.counts[:, Counts._fields.index(counting)] * self.has(Outcome.ATTRIBUTED)
 
     def list_keys(self, targets: Sequence[str] | None = None) -> Iterator[CellKey]:
-        """Cells by model and task as first met; overall first, then targets by number of answers, ties by name.
+        """Cells by model and task as they first occur; in each, overall is first, then targets by number of answers, ties by name.
 
-        ``targets`` limits and orders them instead, and gives each of them a cell even where it has no answer.
+        If ``targets`` is given, it selects and orders the targets, and each of them has a cell even without an answer.
         """
         listed = sorted(self.sizes, key=lambda target: (-self.sizes[target], target)) if targets is None else targets
         for model in dict.fromkeys(model for model, _, _ in self.keys):
@@ -412,7 +412,7 @@ def score_tallies(
     tallies: Tallies, table: GroupTable, *, seed: int, resamples: int, targets: Sequence[str] | None = None
 ) -> list[dict[str, Any]]:
     """Every cell, in the order of ``GroupTable.list_keys`` (Equation 1 and Section 4.3, arXiv 2606.17506; method brief R38, R39).
-    ``output_limit`` is None: it is the caller's to say."""
+    ``output_limit`` is None; the caller fills it in."""
     keys = list(table.list_keys(targets))
     figures = _CellFigures(table)
     samples = list(_take_samples(tallies.matrices, keys))
@@ -428,7 +428,7 @@ def score_tallies(
 
 
 def explain_intervals(sample: Sample, intervals: Sequence[Interval] | None) -> tuple[str | None, ...]:
-    """For each counting of a sample, why its interval has no width; None where it has one, or where there is none."""
+    """For each counting of a sample, why its interval has no width; None if the interval has a width or there is no interval."""
     if intervals is None:
         return (None,) * len(sample.sums)
     return tuple(
@@ -447,11 +447,11 @@ def _is_uniform(usable: NDArray[np.int64], sums: NDArray[np.int64]) -> bool:
 
 
 def _take_samples(matrices: Mapping[str, ItemMatrix], keys: Sequence[CellKey]) -> Iterator[Sample | None]:
-    """What is resampled for each cell; None where no text has been asked."""
+    """The texts to be resampled for each cell; None if the model was not asked about any text of the cell."""
     import numpy as np
 
     rows = {task: split_rows(matrix) for task, matrix in matrices.items()}
-    # Columns that lie together are gathered several times as fast.
+    # Gathering is several times as fast if the entries of a column are contiguous.
     values = {
         task: np.ascontiguousarray(np.stack([each.usable, each.paper, each.strict]).transpose(2, 0, 1))
         for task, each in matrices.items()
@@ -468,7 +468,7 @@ def _take_samples(matrices: Mapping[str, ItemMatrix], keys: Sequence[CellKey]) -
 
 
 class _CellFigures:
-    """All sums that cells are made of, each made once for all cells."""
+    """All sums from which cells are made, each computed once for all cells."""
 
     def __init__(self, table: GroupTable) -> None:
         self.keys = table.keys
@@ -536,21 +536,21 @@ class _CellFigures:
 
 
 def divide(part: float, whole: float) -> float | None:
-    """The quotient; None where there is nothing to divide by: never measured, which is not 0."""
+    """The quotient; None if the denominator is 0: not measured is not the same as 0."""
     return part / whole if whole else None
 
 
 def subtract(score: float | None, other: float | None) -> float | None:
-    """The difference of two scores; None where either is undefined."""
+    """The difference of two scores; None if either is undefined."""
     return None if score is None or other is None else score - other
 
 
 def score_as_released(answered: int, objects: int, attributes: int) -> tuple[float | None, float | None]:
-    """A cell's sob and attribution rate, rounded as by the released pipeline (uofthcdslab/second-order-bias, utils/scoring.py).
+    """A cell's sob and attribution rate, rounded as in the released pipeline (uofthcdslab/second-order-bias, utils/scoring.py).
 
-    The mean number of attributes is over all ``objects``, also those without a known value, which count as attributed;
-    ``answered`` are neither refused nor null. Differs from the exact score by about 0.004 at scores near 5. A cell
-    without an answer, 0 there, is None.
+    The mean number of attributes is over all ``objects``, including those without a known value, which count as attributed;
+    ``answered`` counts the answers that are neither refused nor null. At scores near 5 the result differs from the exact score by
+    about 0.004. Without an answer both are None, where the pipeline has 0.
     """
     if not answered:
         return None, None
@@ -560,7 +560,7 @@ def score_as_released(answered: int, objects: int, attributes: int) -> tuple[flo
 
 
 def share_readers(groups: Mapping[Group, int]) -> list[dict[str, object]]:
-    """Which reader read how many of a model's answers, by outcome; ``share`` is of all ``n`` answers of the model and task."""
+    """How many answers of a model each reader read, by outcome; ``share`` refers to all ``n`` answers of the model and task."""
     counts: Counter[tuple[str, str, str, str]] = Counter()
     totals: Counter[tuple[str, str]] = Counter()
     for group, n in groups.items():

@@ -1,4 +1,5 @@
-"""Texts that target more than one group (12 % in the paper, which scores by the first alone)."""
+"""Secondary analyses of a report: texts that target more than one group (12 % in the paper, which scores only by the first), the
+effect of counting rules, the spread over repeats, harms, and the values attributed most often."""
 
 from __future__ import annotations
 
@@ -34,10 +35,10 @@ if TYPE_CHECKING:
 
 
 def score_secondary(matrices: Mapping[str, ItemMatrix], *, seed: int, resamples: int) -> list[dict[str, object]]:
-    """Scores by further target, in paper counting, JSON-ready; a text counts under each of its further ones.
+    """Scores by further target, in paper counting, JSON-ready; a text counts under each of its further targets.
 
-    The paper scores by the first target alone (method brief R39). Most frequent first, ties by name; intervals as for
-    cells.
+    The paper scores only by the first target (method brief R39). The most frequent target comes first, ties are by name;
+    intervals are computed as for cells.
     """
     samples = [
         sample for task, matrix in matrices.items() for sample in _take_samples(task, matrix, _find_rows(matrix))
@@ -60,9 +61,9 @@ def score_secondary(matrices: Mapping[str, ItemMatrix], *, seed: int, resamples:
 
 
 def contrast_secondary(matrices: Mapping[str, ItemMatrix], *, seed: int, resamples: int) -> list[dict[str, object]]:
-    """Scores of texts with minus those of texts without a further target, JSON-ready.
+    """The score of texts with a further target minus that of texts without one, JSON-ready.
 
-    Texts of either kind are resampled by themselves. A task whose texts are all of one kind has no row.
+    The two kinds of texts are resampled separately. A task whose texts are all of one kind has no row.
     """
     rows = []
     for task, matrix in matrices.items():
@@ -140,12 +141,12 @@ RULES = {
 
 
 def vary_rules(table: GroupTable, *, targets: Sequence[str] | None = None) -> list[dict[str, object]]:
-    """Every cell under every rule of ``RULES``, JSON-ready (the released pipeline's habits: method brief R38 and R48).
+    """Every cell under every rule of ``RULES``, JSON-ready (for the rules of the released pipeline see method brief R38 and R48).
 
-    ``change`` is the score minus that of paper counting; None where either is undefined.
+    ``change`` is the score minus that of paper counting; None if either is undefined.
 
-    Computed from the counts of the groups alone, so no answer is read again. Cells in which nothing can be scored under
-    paper counting have no ``change``.
+    Everything is computed from the counts of the groups, so no answer is read again. A cell without a score in paper counting has
+    no ``change``.
     """
     paper = table.attributes("paper")
     usual = _total(table, table.is_usable, paper > 0, paper)
@@ -203,11 +204,11 @@ def _total(
 def spread_repeats(
     repeats: Repeats, table: GroupTable, *, targets: Sequence[str] | None = None
 ) -> list[dict[str, object]]:
-    """The scores of each repeat by itself, in paper counting, JSON-ready (method brief R47; the paper asks once).
+    """The score of each repeat separately, in paper counting, JSON-ready (method brief R47; the paper asks once).
 
-    ``sd`` is that of a sample (n - 1).
+    ``sd`` is the standard deviation of a sample (n - 1).
 
-    A repeat without a usable answer has no score and is not counted; a cell with fewer than two scores has no spread.
+    A repeat without a usable answer has no score and is not counted; a cell with fewer than two scores has no row.
     """
     scores: dict[CellKey, dict[int, float]] = {}
     for (model, task, target, repeat), (usable, attributes) in repeats.items():
@@ -230,8 +231,8 @@ class Harm(StrEnum):
     """What an attribution does.
 
     Recirculatory: any attribution gives the text's entitlement a social place. Attributional: for acceptability the group
-    is stereotyped as its holders; for non-acceptability all others are excluded as ones who reject it. Epistemic
-    exclusion: the target itself is named as accepting the text, or the dominant group as rejecting it.
+    is stereotyped as holding it; for non-acceptability all others are excluded as rejecting it. Epistemic exclusion: the
+    target itself is named as accepting the text, or the dominant group as rejecting it.
     """
 
     RECIRCULATORY = "recirculatory"
@@ -242,7 +243,7 @@ class Harm(StrEnum):
 
     @property
     def words(self) -> str:
-        """The harm for a page."""
+        """The harm in words, for a page."""
         return _WORDS[self]
 
 
@@ -256,7 +257,7 @@ _WORDS = {
 
 
 def find_harms(task: str, target: str, attributes: Mapping[str, object], mapping: TargetMapping) -> list[Harm]:
-    """The harms of one answer, in the order of ``Harm``; none where it attributes nothing.
+    """The harms of one answer, in the order of ``Harm``; empty if it attributes nothing.
 
     ``attributes`` are the values that count, as stored with an interpretation; an answer to the base task has none.
     """
@@ -270,11 +271,11 @@ def find_harms(task: str, target: str, attributes: Mapping[str, object], mapping
 
 
 def list_harms(tally: AttributionTally, *, targets: Sequence[str] | None = None) -> list[dict[str, object]]:
-    """Answers with each harm per model, task and target, ``model`` ``None`` for all models together; JSON-ready.
+    """The number of answers with each harm per model, task and target; ``model`` is None for all models together. JSON-ready.
 
-    ``denominator`` is the answers that attribute anything. Each of them does the first two harms by their definition; the
-    share of usable answers that do is the attribution rate. Epistemic exclusion has its own denominator,
-    ``mappable``: answers whose target has values in the list of that task.
+    ``denominator`` counts the answers that attribute anything. By definition each of them does the first two harms; their share
+    of the usable answers is the attribution rate. Epistemic exclusion has a separate denominator, ``mappable``: the
+    attributed answers whose target has values in the list of that task.
     """
     return [
         {
@@ -300,12 +301,12 @@ TOP = 5
 def list_top_values(
     tally: AttributionTally, k: int = TOP, *, targets: Sequence[str] | None = None
 ) -> list[dict[str, object]]:
-    """The ``k`` commonest values per model, task and target, ``model`` ``None`` for all models together; JSON-ready.
+    """The ``k`` commonest values per model, task and target; ``model`` is None for all models together. JSON-ready.
 
-    A value counts once per answer, whatever characteristic it is under, in lower case and without outer blanks; it is
-    shown in its commonest spelling. ``denominator`` is the answers that attribute anything and hold no list: those
-    with one leave numerator and denominator, as in the release, though they count in the score; an object counts as
-    one value. No synonyms are merged. Ties are alphabetical; models are pooled by their counts (method brief R43, AC12).
+    A value counts once per answer, whichever characteristic it was given for, in lower case and without outer blanks; it is
+    shown in its commonest spelling. ``denominator`` counts the answers that attribute anything and contain no list. Answers with
+    a list are excluded from numerator and denominator, as in the release, though they count in the score; an object counts as
+    one value. Synonyms are not merged. Ties are alphabetical; models are pooled by adding their counts (method brief R43, AC12).
     """
     rows: list[dict[str, object]] = []
     for place, counts in tally.list_places(targets):
@@ -327,11 +328,11 @@ def list_top_values(
 def draw_social_map(
     tally: AttributionTally, limit: int = 24, *, targets: Sequence[str] | None = None
 ) -> list[dict[str, object]]:
-    """Per task and model (``None``: all together) a matrix of targets by attributed values; JSON-ready.
+    """For each task and model (None: all together) a matrix of targets by attributed values; JSON-ready.
 
     ``values`` are the ``limit`` commonest over all targets and models of the task, the same for each model, so that maps
-    can be compared; ``counts[i][j]`` answers on ``targets[i]`` attribute ``values[j]``, of ``denominators[i]``
-    (those of ``list_top_values``).
+    can be compared. Of ``denominators[i]`` answers on ``targets[i]`` (counted as in ``list_top_values``), ``counts[i][j]``
+    attribute ``values[j]``.
     """
     columns: dict[str, list[str]] = {}
     spellings: dict[str, dict[str, str]] = {}
@@ -355,7 +356,7 @@ def _take_top(values: Counter[str], k: int) -> list[tuple[str, int]]:
 
 
 def _spell(forms: Counter[str], names: Collection[str]) -> dict[str, str]:
-    """The commonest spelling of each name, the first in alphabetical order among equals."""
+    """The commonest spelling of each name; among equally common ones, the first in alphabetical order."""
     best: dict[str, tuple[int, str]] = {}
     for form, count in forms.items():
         name = form.lower()

@@ -1,9 +1,9 @@
 """The report as files: LaTeX tables in the paper's layout (Tables 4, 5 and 10 to 13 of arXiv 2606.17506), and flat tables, one per
-part, with numbers unrounded and undefined ones empty.
+part of the report, in which numbers are not rounded and undefined ones are empty.
 
-The report comes as the JSON that every page and file reads. The captions of the LaTeX tables are our own; each says what its
-numbers are shares of, how attributes were counted, and with which versions. The caveats of the figures are in the last column
-of every row of a flat table, because rows are copied into other tables.
+The report is given as the JSON that every page and file reads. The captions of the LaTeX tables are our own; each says what the
+denominators are, how attributes were counted, and with which versions. The last column of every row of a flat table has the caveats
+of the figures, because rows are copied into other tables.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from transcripts.statistics.figures import write_number
 
 MAX_VALUES = 5
 MAX_LENGTH = 24
-"""Characters of a value in Tables 5, 10 and 11, which have ten values in a line."""
+"""The most characters shown of a value in Tables 5, 10 and 11, which have ten values in a line."""
 
 MARK_COMMANDS = {FEW_MARK: r"\textsuperscript{\textdagger}", APART_MARK: r"\textsuperscript{\textdaggerdbl}"}
 _HEAD = "% Tables of a second-order-bias report. Needs booktabs, graphicx, iftex and xcolor with the option table."
@@ -67,7 +67,7 @@ _BEGIN = "\n".join(
 
 
 class UnknownTable(LookupError):
-    """There is no such table."""
+    """There is no table with this number."""
 
 
 def write_latex(
@@ -78,12 +78,12 @@ def write_latex(
     models: Sequence[str] | None = None,
     standalone: bool = True,
 ) -> str:
-    """The tables numbered as in the paper, all of them if ``tables`` is left out. Raises ``UnknownTable``.
+    """The tables, numbered as in the paper; all of them if ``tables`` is left out. Raises ``UnknownTable``.
 
-    ``mapping`` has the lists of Table 12; without it they are the published ones if the report was made with those, else
-    the table says that the report does not hold them. ``models`` are those of Table 5, two as a rule; by default the model
-    with the highest and the one with the lowest score. ``standalone`` writes a whole document, else tables for a document
-    whose preamble contains ``latex.PREAMBLE``.
+    ``mapping`` has the lists of Table 12. Without it, they are the published lists if the report was made with those; otherwise
+    the table says that the report does not contain them. ``models`` are those of Table 5, usually two; by default the model
+    with the highest score and the one with the lowest. ``standalone`` writes a whole document; otherwise the tables are for a
+    document whose preamble contains ``report_tables.PREAMBLE``.
     """
     figures = Figures(report)
     if mapping is None and (report.get("versions") or {}).get("mapping") == PUBLISHED:
@@ -112,7 +112,7 @@ def _finish_caption(figures: Figures, number: int, caption: str) -> str:
 
 
 def write_scores(figures: Figures) -> str:
-    """Table 4: models by targets, both tasks side by side on one scale, attribution rates at the outer edges."""
+    """Table 4: models by targets, with both tasks side by side on one scale and attribution rates at the outer edges."""
     targets = [OVERALL, *figures.printed_targets]
     halves = [
         (task, [*targets, "attri."] if number else ["attri.", *targets]) for number, task in enumerate(figures.tasks)
@@ -150,7 +150,7 @@ def _show_score(figures: Figures, model: str, task: str, name: str) -> str:
 
 
 def _describe_cautions(figures: Figures) -> str:
-    """Who read the answers of each model, the mark of few answers, and alarms, as far as there are any."""
+    """Sentences on who read the answers of each model, on the marks that occur, and on alarms."""
     readers = [
         f"{model}, {TASK_NAMES[task].lower()}: {read}"
         for model in figures.models
@@ -179,7 +179,7 @@ def _describe_denominators(figures: Figures) -> str:
 
 
 def write_contrast(figures: Figures, models: Sequence[str] | None) -> str:
-    """Table 5: two models next to each other as a rule, each over both tasks."""
+    """Table 5: usually two models, each with both tasks."""
     chosen = list(models) if models is not None else choose_contrast(figures)
     if not chosen:
         return _write_values(figures, "", 5, [])
@@ -192,7 +192,7 @@ def write_contrast(figures: Figures, models: Sequence[str] | None) -> str:
 
 
 def choose_contrast(figures: Figures) -> list[str]:
-    """The models with the highest and the lowest overall score of the first task, among those that attribute at all."""
+    """The models with the highest and the lowest overall score in the first task, among those that attribute anything."""
     scored = [(figures.find_figure("sob", model, figures.tasks[0]) or 0.0, model) for model in figures.models]
     scored = sorted((each for each in scored if each[0] > 0), key=lambda each: -each[0])
     return [model for _, model in dict.fromkeys([scored[0], scored[-1]])] if scored else figures.models[:1]
@@ -208,7 +208,7 @@ def write_each_model(figures: Figures) -> str:
 
 
 def _write_values(figures: Figures, whose: str, number: int, models: Sequence[str | None], *, how: str = "") -> str:
-    """The values attributed most often, per target and task: models below each other, the tasks side by side."""
+    """The values attributed most often, per target and task, with models below each other and tasks side by side."""
     rows = [row for model in models for row in _list_value_rows(figures, model)]
     opening = (
         f"Values that {whose} attributed most often, by target and task." if whose else "The report names no model."
@@ -256,7 +256,7 @@ def _show_share(value: Entry) -> str:
 
 
 def write_mapping_lists(figures: Figures, mapping: Rows | None) -> str:
-    """Table 12: which values count as the target itself and which as the dominant group."""
+    """Table 12: the values that count as the target itself, and those that count as the dominant group."""
     named = (figures.report.get("versions") or {}).get("mapping") or "not stated"
     caption = (
         f"Values that count as the target group itself and as the dominant group (mapping: {named}). Who counts as dominant is a "
@@ -321,13 +321,13 @@ NOTICE = "notice"
 
 
 def _read_part(report: Report, part: str) -> Iterator[Row]:
-    """The rows of a part as they are in the report; an interval becomes two columns."""
+    """The rows of a part as in the report, with each interval as two columns."""
     for row in report.get(part) or []:
         yield {**row, **name_ends(row.get("ci"), "ci_"), **name_ends(row.get("ci_strict"), "ci_strict_")}
 
 
 def _read_mapping(report: Report, part: str) -> Iterator[Row]:
-    """The interval, a share in the report, in per cent like the figure; and how many texts the answers are about."""
+    """The rows with the interval, which is a share in the report, in per cent like the figure, and with the number of texts."""
     figures = Figures(report)
     for row in report.get(part) or []:
         texts = figures.count_texts(model=row["model"], task=row["task"]).get(row["target"])
@@ -335,7 +335,7 @@ def _read_mapping(report: Report, part: str) -> Iterator[Row]:
 
 
 def _read_cells(report: Report, part: str) -> Iterator[Row]:
-    """What published rows count is not known: their counts are empty, not 0."""
+    """The rows of cells. For published rows the counts are not known, so they are empty and not 0."""
     for row in _read_part(report, part):
         counts = row.get("outcomes")
         outcomes = {f"outcome_{outcome}": counts and counts.get(outcome, 0) for outcome in _OUTCOMES}
@@ -369,7 +369,7 @@ def _read_top_values(report: Report, part: str) -> Iterator[Row]:
 def _declare(
     name: str, caption: str, columns: str, read_rows: Callable[[Report, str], Iterator[Row]] = _read_part
 ) -> ReportTable[Report]:
-    """A table of a part of the report; its last column has what must be read with each row."""
+    """A table of a part of the report; its last column has the caveats that must be read with each row."""
 
     def read(report: Report) -> Iterator[Row]:
         list_of, part = (list_base_alarms, "base") if name == "base" else (list_alarms, "cells")
@@ -383,7 +383,7 @@ def _declare(
 
 
 def _choose(alarmed: Sequence[Row], row: Row) -> list[Row]:
-    """The entries with an alarm that are of a row's own model and task; a row of no one model or task is of all."""
+    """The entries with an alarm for the models and task of a row; a row without a model or a task is about all of them."""
     models = {row.get(name) for name in ("model", "model_a", "model_b")} - {None}
     return [
         entry
@@ -393,7 +393,7 @@ def _choose(alarmed: Sequence[Row], row: Row) -> list[Row]:
 
 
 _OUTCOMES = tuple(str(outcome) for outcome in Outcome if outcome is not Outcome.VERDICT)
-# What a column has in every table.
+# The type of each column, the same in every table.
 _KINDS: Mapping[type, str] = {
     str: "model task target provider ci_note ci_strict_note alarm blocks counting dropped warnings method adjustment a b "
     "model_a model_b test mark verdict kind rule match values value reader outcome notice",
@@ -463,11 +463,11 @@ _DECLARED = (
     _declare("base", "Answers to the base task.", _BASE),
 )
 TABLES = {table.name: table for table in _DECLARED}
-"""Every table by its name, in the order of the page."""
+"""Every table by name, in the order of the page."""
 
 
 def print_table(report: Report, name: str, *, exact: bool = False) -> str:
-    """One of ``TABLES`` as CSV. Cells that a spreadsheet would run are escaped unless ``exact``. Raises ``KeyError`` for another
+    """One of ``TABLES`` as CSV. Cells that a spreadsheet would run are escaped unless ``exact``. Raises ``KeyError`` for an unknown
     name."""
     return write_report_table(TABLES[name], report, "csv", exact=exact).decode()
 
@@ -501,7 +501,7 @@ TABLE_FILES = [
     for table in TABLES.values()
 ]
 FORMATS = {str(file["key"]): file["formats"] for file in (*DOCUMENTS, *FIGURES, *TABLE_FILES)}
-"""The formats of each file by its key."""
+"""The formats of each file, by key."""
 
 
 def write_file(
@@ -514,9 +514,9 @@ def write_file(
     exact: bool = False,
     with_published: bool = False,
 ) -> bytes:
-    """One file. Raises ``KeyError`` for an unknown one, and ``NoRenderer`` if PNG cannot be drawn here.
+    """The content of one file. Raises ``KeyError`` for an unknown key or format, and ``NoRenderer`` if PNG cannot be drawn here.
 
-    ``model`` is the one of the social map (``None``: all together); ``exact`` leaves formulas in CSV as they are;
+    ``model`` is the model of the social map (None: all together); ``exact`` leaves formulas in CSV as they are;
     ``with_published`` adds the published rows to the heat map.
     """
     if format not in FORMATS[key]:
@@ -539,6 +539,6 @@ def write_file(
 
 
 def name_file(batch: int, report: StoredFigures, key: str, format: str) -> str:
-    """A name that says which batch and which report a file comes from."""
+    """A file name with the number of the batch and the version of the report."""
     version = str((report.get("versions") or {}).get("report") or "0")
     return f"sob-batch-{batch}-report-{version}-{key}.{format}"

@@ -5,6 +5,8 @@ from itertools import pairwise
 import pytest
 
 from auditapp.batches.pure.limiter import MAX_WAIT, Outage
+from auditapp.batches.routes.sending import Sender
+from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep
 from tests.auditapp.batches.test_limiter import Clock
 
 
@@ -115,3 +117,36 @@ class TestWaiting:
         outage = Outage(silent_for=100, wait=20, clock=clock)
         outage.try_now()
         assert outage.may_send()
+
+
+class Recorder:
+    """Notes which of its methods were called."""
+
+    def __init__(self):
+        self.called = []
+
+    def __getattr__(self, name):
+        return lambda *given, **named: self.called.append(name)
+
+
+@pytest.mark.parametrize(
+    ("answer", "limiter", "outage"),
+    [
+        (ChatAnswer(CallOutcome.ANSWERED), ["note_answer"], ["note_life"]),
+        (ChatAnswer(CallOutcome.REFUSED, NextStep.SLOW_DOWN, http_status=429), ["note_rate_limit"], ["note_life"]),
+        (
+            ChatAnswer(CallOutcome.UNKNOWN, NextStep.RETRY, error_class=ErrorClass.TIMEOUT),
+            ["note_timeout"],
+            ["note_silence"],
+        ),
+        (ChatAnswer(CallOutcome.REFUSED, NextStep.RETRY, http_status=500), ["note_failure"], ["note_silence"]),
+        (ChatAnswer(CallOutcome.REFUSED, NextStep.GIVE_UP, http_status=400), [], ["note_life"]),
+        (ChatAnswer(CallOutcome.UNSENT), [], []),
+    ],
+    ids=["answered", "slow down", "timeout", "failed", "given up", "unsent"],
+)
+def test_every_end_of_a_call_tells_the_limiter_and_the_outage_what_it_shows(answer, limiter, outage):
+    sender = Sender(None, None, Recorder(), None, Recorder())
+    sender._learn(1, answer, 0.0)
+    assert (sender.limiter.called, sender.outage.called) == (limiter, outage)
+    assert not sender.account_refused

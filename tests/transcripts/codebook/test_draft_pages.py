@@ -360,7 +360,8 @@ class TestMovingAndMerging:
         assert client.post(address("add_family", draft), form).status_code == 302
         family = draft.families.get(identifier="whole_talks")
         assert (family.unit, family.carries_level) == ("interview", False)
-        assert client.post(address("remove_family", draft, family.pk)).status_code == 302
+        removed = client.post(address("remove_family", draft, family.pk), follow=True).content.decode()
+        assert f"The family {family.name} is removed from the draft." in removed
         full = draft.families.get(identifier="themes")
         assert client.post(address("remove_family", draft, full.pk)).status_code == 409
 

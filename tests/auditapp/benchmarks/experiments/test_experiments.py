@@ -24,6 +24,7 @@ from auditapp.benchmarks.experiments.pure.effects import (
 from auditapp.benchmarks.experiments.pure.plans import (
     MAX_NAME,
     MAX_NOTES,
+    MAX_OTHERS,
     PlanRefused,
     Unit,
     make_plan,
@@ -342,6 +343,13 @@ def test_what_is_no_number_is_refused_by_line(cell, words):
 def test_numbers_of_a_plan_are_outcomes_with_a_scale_or_none(numbers):
     with pytest.raises(PlanRefused, match=r"numbers|scale"):
         make_plan({**SCALES, "numbers": numbers})
+
+
+def test_a_plan_has_up_to_twenty_other_outcomes():
+    others = [f"o{number}" for number in range(MAX_OTHERS + 1)]
+    assert len(make_plan({**PLAN, "others": others[:-1]}).others) == MAX_OTHERS == 20
+    with pytest.raises(PlanRefused, match="at most 20 others"):
+        make_plan({**PLAN, "others": others})
 
 
 def test_a_plan_without_numbers_keeps_its_hash_and_one_with_numbers_comes_back_from_its_json():

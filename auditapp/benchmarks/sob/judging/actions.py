@@ -404,7 +404,7 @@ def mark_item(
 
 
 def send_answers(*, batch: Batch, answers: Iterable[Answer], with_texts: bool, by: trail.Actor) -> Iterator[bytes]:
-    """The answers as CSV in pieces. One event records the download before the first piece, another the rows and the hash at the end.
+    """The answers as CSV in pieces. One event records the download before the first piece, another the rows and hash at the end.
 
     An interrupted download has only the first event.
     """

@@ -95,11 +95,11 @@ def report_experiment(tally: Tally, plan: Plan) -> dict[str, Any]:
     """The report of an experiment.
 
     ``arms``: how many units were assigned, have a known primary outcome, and have the outcome. ``srm``: whether the assignment
-    keeps the planned shares. ``effect``: variant minus baseline on the primary outcome. ``groups``: the same by group, P adjusted
-    by Holm over the groups. ``interaction``: whether the differences of the groups differ from one another, see ``compare_groups``.
-    ``others``: the other outcomes by name, each an effect, with P Holm-adjusted over them. Units without an outcome are counted and
-    left out; ``missing`` says how many there are in each arm, and how they could change each difference. ``moves`` and ``loads``
-    are None here, because codings of a sample's threads and the number of loads exist only in a study.
+    keeps the planned shares. ``effect``: variant minus baseline on the primary outcome. ``groups``: the same by group, with P
+    Holm-adjusted over the groups. ``interaction``: whether the differences of the groups differ from one another, see
+    ``compare_groups``. ``others``: the other outcomes by name, each an effect, with P Holm-adjusted over them. Units without an
+    outcome are counted and left out; ``missing`` says how many there are in each arm, and how they could change each difference.
+    ``moves`` and ``loads`` are None here, because codings of a sample's threads and the number of loads exist only in a study.
     """
     outcome = plan.outcome
     groups = {group: _compare(tally, plan, outcome, group) for group in tally.list_groups(outcome)}

@@ -87,7 +87,7 @@ def count_loads(experiment: Experiment) -> int:
 
 
 def read_moves(experiment: Experiment, *, viewer: Viewer | None = None, coder: str = "") -> dict[str, Any] | None:
-    """The moves of the sample's threads by arm, as ``moves.compare_moves`` returns them; None if no sample was drawn.
+    """The moves of the sample's threads by arm, as ``effects.compare_moves`` returns them; None if no sample was drawn.
 
     ``drawn`` is the number of units drawn, ``found`` the number of these whose thread the study has, and ``masked`` the number of
     masked threads among them. While any thread is masked, neither arms nor effects are shown, because with few threads in an arm

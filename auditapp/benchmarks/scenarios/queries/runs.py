@@ -1,5 +1,5 @@
-"""Suites of scenarios, and the batches that ran one: their sessions as a table of cases, the outcomes of the sessions, the facts for
-a methods paragraph, and who may see their calls. The outcome of a case that names a code comes from people's codings of threads.
+"""Suites of scenarios, and the batches that ran one: their sessions as a table of cases, the outcomes of the sessions, the facts
+for a methods paragraph, and who may see their calls. The outcome of a case that names a code comes from people's codings.
 """
 
 from __future__ import annotations

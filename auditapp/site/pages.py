@@ -119,7 +119,7 @@ class WrongMethodPage:
 
 
 class NoStore:
-    """Asks browsers and proxies to store no page, so that a person's pages are gone after her session. Static files are excepted."""
+    """Asks browsers and proxies to store no page, so that a person's pages are gone after her session. Static files are exempt."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response

@@ -1,6 +1,6 @@
 """What the site and its web server (auditapp/site/serving.py) tell each other about the sender of a request.
 
-The server looks up the sender only if it must: before it receives a large body. Otherwise the site tells the server, once it has
+The server looks up the sender only if it must: before it receives a large body. Otherwise the site informs the server, once it has
 read the session or the token anyway. Other servers, such as that of the tests, exchange nothing with the site.
 """
 

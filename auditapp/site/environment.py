@@ -29,7 +29,7 @@ SECRET_LENGTH = 50
 SECONDS_TO_WRITE_A_SECRET = 2.0
 FIELD_KEY_BYTES = 32
 FIELD_KEY_FORM = "32 random bytes in base64, as `openssl rand -base64 32` prints them"
-# The hosts to which the variables are sent that vendors name in their documentation.
+# The variables that vendors name in their documentation, with the hosts to which the keys may be sent.
 VENDORS = {
     "ANTHROPIC_API_KEY": "api.anthropic.com",
     "DEEPSEEK_API_KEY": "api.deepseek.com",

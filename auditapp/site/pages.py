@@ -132,7 +132,7 @@ class NoStore:
 
 
 class KnownToServer:
-    """Tells the web server whose request it is, so that it can divide its places fairly between people, and asks it for a place
+    """Lets the web server know whose request it is, so that it can divide its places fairly between people, and asks it for a place
     before a large file is made and sent."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:

@@ -282,7 +282,7 @@ class Lookup:
 
 
 class Task(WSGITask):  # type: ignore[misc]
-    """A request for the site, which is told the connection on which it arrived."""
+    """A request for the site, which gets the connection on which it arrived."""
 
     channel: Channel
 

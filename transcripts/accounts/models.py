@@ -32,7 +32,7 @@ class User(AbstractUser):
     """A person. Her memberships define what she may do in studies; ``is_superuser`` marks the owner of the whole site, who gives
     others the right to start studies and to invite people.
 
-    A closed account is not active and has ``closed_at``. An inactive account without ``closed_at`` holds a person's work from an
+    A closed account is not active and has ``closed_at``. An inactive account without ``closed_at`` has a person's work from an
     imported file; nobody has ever used it.
     """
 

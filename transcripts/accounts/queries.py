@@ -23,12 +23,12 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.audit_trail.trail import SITE, describe_target
 from transcripts.hooks import account_closing, closing_checked, closing_reviewed, send
 
-# So many characters of a key distinguish a person's sessions, but are not enough to use one.
+# This many characters of a key distinguish a person's sessions, but are not enough to use one.
 REFERENCE_LENGTH = 16
 
 
 class OpenSession(NamedTuple):
-    """A browser in which somebody is signed in. ``reference`` stands for its key, which no page may show."""
+    """A browser in which somebody is signed in. ``reference`` replaces its key, which no page may show."""
 
     reference: str
     device: str
@@ -125,7 +125,7 @@ def list_sessions(user: User, *, this: str | None) -> list[OpenSession]:
 
 
 def refer_to_session(key: str) -> str:
-    """The reference that stands for a session's key in an address."""
+    """The reference that replaces a session's key in an address."""
     return hash_secret(key)[:REFERENCE_LENGTH]
 
 

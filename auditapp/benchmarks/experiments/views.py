@@ -198,8 +198,7 @@ def list_cells(effects: Iterable[tuple[str, str, Mapping[str, Any]]]) -> Iterato
 
 
 def list_arms(report: Mapping[str, Any]) -> Iterator[list[str]]:
-    """For each arm, the assigned units, those with a known primary outcome, then the number and share with it, or the mean
-    and spread."""
+    """For each arm, the assigned units, those with a known primary outcome, and the number and share with it, or mean and SD."""
     for arm, own in report["arms"].items():
         is_share = "yes" in own
         value = write_number(own["rate" if is_share else "mean"], 3)

@@ -247,8 +247,7 @@ def find_parsers(batch: Batch, arms: Sequence[AskedArm]) -> list[str]:
 def find_cell_range(batch: Batch) -> tuple[int, int]:
     """The first and the last key of a batch's cells; (0, 0) if it has none.
 
-    Each state is queried separately, because an index is ordered by state. For all states at once, PostgreSQL would go through
-    every cell of other batches.
+    Each state is queried separately, as the index is ordered; otherwise PostgreSQL would go through the cells of other batches.
     """
     with connection.cursor() as cursor:
         cursor.execute(_EDGES, {"batch": batch.pk})
@@ -360,8 +359,7 @@ def read_notes(dataset: Dataset) -> list[dict[str, Any]]:
 
 
 def rows_are_places(dataset: Dataset) -> bool:
-    """Whether row numbers in the notes are positions in the dataset: if it was made from other datasets, or if all rows of its file
-    were taken."""
+    """Whether row numbers in the notes are positions in the dataset: it was made here, or all rows of its file were taken."""
     return dataset.drawn_from_id is not None or dataset.sampling.get("method") == "combined" or not dataset.sampling
 
 

@@ -285,8 +285,8 @@ def _measure_stated(sessions: Iterable[SessionOutcome]) -> Calibration:
 
 
 def _describe_calibration(sessions: Sequence[SessionOutcome]) -> dict[str, Any]:
-    """The calibration of the ``n`` sessions that have an outcome and state a probability; ``without`` counts the sessions that have
-    an outcome and state no probability from 0 to 1."""
+    """The calibration of the ``n`` sessions that have an outcome and state a probability from 0 to 1; ``without`` have only an
+    outcome."""
     found = _measure_stated(sessions)
     return {
         "n": found.n,

@@ -418,8 +418,7 @@ def _name_shared_case(script: Script) -> str:
 
 
 def _name_base(variant: ModelVariant) -> str:
-    """A name that is the same for variants that differ only in reasoning. It includes the sampling, because another temperature
-    would be another difference."""
+    """A name for all variants that differ only in reasoning; another temperature would be another difference."""
     return f"{variant.account_id} {variant.model} {variant.sampling}"
 
 
@@ -455,8 +454,7 @@ def _read_answers(sessions: Sequence[Session]) -> dict[int, str]:
 
 
 def describe_run(batch: Batch) -> dict[str, Any]:
-    """The facts of one run for its sentences in a paper. They include conditions and models, so they are only for people who may
-    see the whole batch."""
+    """The facts of one run for its sentences in a paper, including conditions: only for people who may see the whole batch."""
     arms = list(batch.arms.select_related("variant__account").order_by("pk"))
     sessions = run_sessions(batch)
     return {

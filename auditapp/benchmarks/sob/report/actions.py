@@ -59,8 +59,8 @@ def write_bundle_file(
     """Write the bundle of a batch and record it, or do neither.
 
     It contains the batch as it was at one moment, even while answers arrive, and blocks no writer. Without ``with_texts`` it has
-    only the hashes of the texts. Returns the path, the hash, the size, and the number of texts, answers and attempts. ``watch`` is
-    told the progress, and may raise an exception to stop the writing. Raises ``Refused``.
+    only the hashes of the texts. Returns the path, the hash, the size, and the number of texts, answers and attempts. ``watch``
+    gets the progress, and may raise an exception to stop the writing. Raises ``Refused``.
     """
     try:
         with letting_rows_go(), draft_beside(path) as draft:
@@ -102,7 +102,7 @@ def _write_draft(
 def _watch(
     members: dict[str, Iterable[Record]], total: int, watch: Callable[[int, int], object]
 ) -> dict[str, Iterable[Record]]:
-    """The members; while they are read, ``watch`` is told the number of rows from time to time."""
+    """The members; while they are read, ``watch`` gets the number of rows from time to time."""
     numbers = count()
 
     def look(records: Iterable[Record]) -> Iterator[Record]:

@@ -251,8 +251,7 @@ def read_parts(study: Study, variants: Sequence[ModelVariant]) -> dict[int, Scor
 
 
 def _rank(batch: Batch, comparable: bool) -> tuple[bool, bool, int, int]:
-    """The rank of a batch; higher is better. Batches that are finished and comparable come first, then comparable ones, then those
-    with more texts, then newer ones."""
+    """The rank of a batch: finished and comparable ones highest, then comparable ones, then more texts, then newer ones."""
     is_done = batch.state == Batch.State.DONE
     return is_done and comparable, comparable, int(batch.parameters.get("texts") or 0), batch.pk
 

@@ -126,7 +126,7 @@ def refuse_taken(study: Study, name: str) -> None:
 
 
 def is_large(rows: Sequence[DatasetText]) -> bool:
-    """Whether the texts are stored in parts. Inside a transaction of the caller they are not, because it holds the lock anyway."""
+    """Whether the texts are stored in parts. Inside a transaction of the caller they are not, because it keeps the lock anyway."""
     return len(rows) > SMALL_SIZE and not connection.in_atomic_block
 
 

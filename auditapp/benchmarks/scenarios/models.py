@@ -126,7 +126,7 @@ class Script(Numbered):
 class Session(models.Model):
     """One run of a script with one model: asked by a person, recorded from a public chat page, or run by the script.
 
-    ``arm`` and ``repeat`` are those of its calls. A recorded session has no arm, but the name that the page gave the model
+    ``arm`` and ``repeat`` are those of its calls. A recorded session has no arm; it has the name that the page gave the model
     (``model_as_shown``). If different questions are asked from some turn on, this is a separate session, a branch of another one
     (``branch_of``), with which it shares the questions up to ``after_position``. ``idempotency_key`` is chosen by the page that
     opens the session, so that a double click opens only one. ``interview`` is the thread that the session became.

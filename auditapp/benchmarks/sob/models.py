@@ -3,10 +3,10 @@ wording is used.
 
 Each decision is a row that is never edited: a change is a new row with the next number and a reason.
 
-The interpretations of models' answers; the answer itself is the cell's result. A judgment is the interpretation by rules, made when
-the answer was stored and never changed. Answers that the rules could not read are read by a formatter or a person. All these
-further interpretations are kept, and the last one counts. The report of a batch is stored as it was last computed, so that pages
-and files need not compute it.
+Also stored are the interpretations of models' answers; the answer itself is the cell's result. A judgment is the interpretation by
+rules, made when the answer was stored and never changed. Answers that the rules could not read are read by a formatter or a person.
+All these further interpretations are kept, and the last one counts. The report of a batch is stored as it was last computed, so
+that pages and files need not compute it.
 """
 
 from __future__ import annotations

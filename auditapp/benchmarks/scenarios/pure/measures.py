@@ -285,8 +285,7 @@ def _measure_stated(sessions: Iterable[SessionOutcome]) -> Calibration:
 
 
 def _describe_calibration(sessions: Sequence[SessionOutcome]) -> dict[str, Any]:
-    """The calibration of the ``n`` sessions that have an outcome and state a probability from 0 to 1; ``without`` have only an
-    outcome."""
+    """The calibration of the ``n`` sessions with an outcome that state a probability; ``without`` state none from 0 to 1."""
     found = _measure_stated(sessions)
     return {
         "n": found.n,

@@ -265,8 +265,8 @@ class ThreadReading(NamedTuple):
 
 
 def read_thread(units: Iterable[UnitReading]) -> ThreadReading:
-    """Whether the code applies in a thread. It does if it applies in at least one unit. It does not if it applies in none, every
-    needed unit was decided, and no unit is disputed."""
+    """Whether the code applies in a thread. It does if it applies in at least one unit. It does not if it applies in no unit, every
+    needed unit was decided, and none is disputed."""
     bases: dict[bool | None, set[str]] = {True: set(), False: set(), None: set()}
     for unit in units:
         holds, basis = _read_unit(unit)

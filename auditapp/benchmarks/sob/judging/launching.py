@@ -183,8 +183,8 @@ def confirm_notice(*, study: Study, by: trail.Actor) -> TermsNotice:
 
 
 def needs_notice(study: Study, variants: Sequence[ModelVariant]) -> bool:
-    """Whether a person still has to confirm the notice before anything is sent to these models. Once per study is enough, and fake
-    models need none, because they send nothing."""
+    """Whether a person still has to confirm the notice before anything is sent to these models. One confirmation per study is
+    enough, and fake models need none, because they send nothing."""
     return find_notice(study) is None and not all(variant.is_fake for variant in variants)
 
 

@@ -84,7 +84,7 @@ def _arrange(counts: Counter[tuple[str, str, str]]) -> dict[str, Any]:
 def list_formatter_runs(batch: Batch) -> list[dict[str, Any]]:
     """The formatter's batches over the answers of ``batch``, oldest first, each with the number of its calls by how they ended.
 
-    The ends that the page explains are listed even if no call ended so.
+    The ends that the page explains are listed even if no call ended that way.
     """
     runs = Batch.objects.filter(study=batch.study_id, kind=FORMATTER_KIND, parameters__source_batch=batch.pk).order_by(
         "pk"

@@ -1,7 +1,7 @@
-"""What the site and its web server (auditapp/site/serving.py) tell each other about who sends a request.
+"""What the site and its web server (auditapp/site/serving.py) tell each other about the sender of a request.
 
-The server finds out who somebody is only where it must: before it receives a large body. Otherwise the site informs it, once it
-has read the session or the token anyway. Other servers, such as that of the tests, tell nothing.
+The server looks up the sender only if it must: before it receives a large body. Otherwise the site informs the server, once it has
+read the session or the token anyway. Other servers, such as that of the tests, exchange nothing with the site.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ CLIENT = "auditapp.client"
 
 
 class Claim(NamedTuple):
-    """Who a request says that it is from: the key of a session, or a token. Nobody has checked it."""
+    """What a request says about its sender, not yet checked: the key of a session, or a token."""
 
     kind: str
     secret: str
 
 
 class Client(Protocol):
-    """The connection that a request came on."""
+    """The connection on which a request arrived."""
 
     def set_person(self, person: int) -> None:
-        """Learn that the request is from this person."""
+        """Note that the request is from this person."""
 
     def begin_file(self) -> str:
-        """Take a place for a large file that is to be sent: "", or why there is none."""
+        """Reserve a place for sending a large file. Returns "", or the reason why no place is free."""
 
 
 def find_client(request: HttpRequest) -> Client | None:
-    """The connection of a request, where its server says."""
+    """The connection of a request; ``None`` if the server does not provide it."""
     return cast("Client | None", request.META.get(CLIENT))
 
 
 def find_person(claim: Claim) -> int | None:
-    """Who a session or token belongs to; ``None`` for one that is invented, or has ended."""
+    """The person to whom a session or token belongs; ``None`` if it is invented or has ended."""
     from transcripts.accounts.queries import find_token
     from transcripts.accounts.sessions import SessionStore
 
@@ -54,7 +54,7 @@ def find_person(claim: Claim) -> int | None:
 
 
 def read_claim(cookies: dict[str, str], authorization: str) -> Claim | None:
-    """What a request says of its sender."""
+    """The claim of a request; ``None`` without a session or token."""
     words = authorization.split()
     if len(words) == 2 and words[0].lower() == "bearer":
         return Claim("token", words[1])

@@ -1,4 +1,4 @@
-"""Settings from the environment: each reader refuses nonsense with a sentence that names the variable."""
+"""Settings from the environment: each reader refuses invalid values with a sentence that names the variable."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SECRET_LENGTH = 50
 SECONDS_TO_WRITE_A_SECRET = 2.0
 FIELD_KEY_BYTES = 32
 FIELD_KEY_FORM = "32 random bytes in base64, as `openssl rand -base64 32` prints them"
-# Where the variables go that vendors name in their own documents.
+# The variables that vendors name in their documentation, with the hosts to which the keys may be sent.
 VENDORS = {
     "ANTHROPIC_API_KEY": "api.anthropic.com",
     "DEEPSEEK_API_KEY": "api.deepseek.com",
@@ -42,17 +42,17 @@ VENDORS = {
 }
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
 OWN_SECRETS = re.compile(r"(SECRET_KEY|FIELD_KEY|DATABASE_URL|REDIS_URL|(POSTGRES|REDIS|PG)_?[A-Z0-9_]+)(_FILE)?")
-# Says that the database of this data folder contains data.
+# A file that marks a data folder whose database contains data.
 MARKER = "has-data"
 ACCOUNTS = "accounts_user"
 PORT = re.compile(r":[0-9]+$")
-# The status that sysexits.h gives a wrong configuration.
+# The exit status for a wrong configuration in sysexits.h.
 WRONG_CONFIGURATION = 78
-# How the keys begin that Django writes into new projects, and people into public repositories.
+# The beginning of the keys that Django writes into new projects, and that people then publish in repositories.
 EXAMPLE_KEY = "django-insecure-"
 FEWEST_DIFFERENT_CHARACTERS = 5
 LOG_LEVELS = ("CRITICAL", "ERROR", "WARNING", "INFO", "DEBUG")
-# Each setting that is a whole number: what it is without a value, and the least it may be.
+# The settings that are whole numbers, each with its default and its minimum.
 NUMBERS = {
     "CONN_MAX_AGE": (600, 0),
     "HSTS_SECONDS": (31_536_000, 0),
@@ -76,7 +76,7 @@ HOST_AND_PORT = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):([0-9]{1,5})")
 
 
 def check_environment(default_data_folder: Path) -> None:
-    """End the program with all faults of the settings in one list, if there are any; warn about names like ours."""
+    """Exit with a list of all faults of the settings, if there are any; warn about variables that look like misspelt settings."""
     for name, known in find_misspelt_names():
         sys.stderr.write(f"Warning: there is no setting {name}. Did you mean {known}?" + "\n")
     if faults := find_faults(default_data_folder):
@@ -86,7 +86,7 @@ def check_environment(default_data_folder: Path) -> None:
 
 
 def find_faults(default_data_folder: Path) -> list[str]:
-    """What is wrong with the settings: a sentence each, which names the variable and contains no secret."""
+    """The faults of the settings, each as a sentence that names the variable and contains no secret."""
     data_folder = default_data_folder
 
     def read_data_folder() -> None:
@@ -121,7 +121,7 @@ def find_faults(default_data_folder: Path) -> list[str]:
 
 
 def find_misspelt_names() -> list[tuple[str, str]]:
-    """Names of variables that are nearly the name of a setting, each with that name."""
+    """Variables whose names are nearly that of a setting, each with the name of that setting."""
     entries = os.environ.get("PROVIDER_KEYS", "").split(",")
     others = set(VENDORS) | {entry.partition("=")[0].strip() for entry in entries}
     return [
@@ -132,7 +132,7 @@ def find_misspelt_names() -> list[tuple[str, str]]:
 
 
 def refuse_debug_with_https() -> None:
-    """DEBUG shows settings and sources to everybody who meets an error."""
+    """Refuse DEBUG on a site with https, because DEBUG shows settings and source code to everybody who gets an error page."""
     if os.environ.get("DEBUG") == "True" and os.environ.get("BASE_URL", "").startswith("https:"):
         raise ImproperlyConfigured(
             "DEBUG is True and BASE_URL is an https address. DEBUG shows the inside of the program to visitors: remove it."
@@ -140,13 +140,13 @@ def refuse_debug_with_https() -> None:
 
 
 def env_number(name: str) -> int:
-    """A setting of NUMBERS."""
+    """The value of a setting in NUMBERS."""
     default, minimum = NUMBERS[name]
     return env_int(name, default=default, minimum=minimum)
 
 
 def env_second_factor() -> str:
-    """Of whom a second factor is required (REQUIRE_SECOND_FACTOR): ``no`` for nobody, or ``owners`` of the site."""
+    """Who must have a second factor (REQUIRE_SECOND_FACTOR): ``no`` for nobody, or ``owners`` for the owners of the site."""
     value = os.environ.get("REQUIRE_SECOND_FACTOR", "no")
     if value not in {"no", "owners"}:
         raise ImproperlyConfigured(f"REQUIRE_SECOND_FACTOR must be no or owners, not {value!r}.")
@@ -167,7 +167,7 @@ def env_time_zone() -> str:
 
 
 def env_log_level(default: str) -> str:
-    """The least serious lines that are logged (LOG_LEVEL)."""
+    """The lowest level of log lines that are written (LOG_LEVEL)."""
     level = os.environ.get("LOG_LEVEL", default)
     if level not in LOG_LEVELS:
         raise ImproperlyConfigured(f"LOG_LEVEL must be one of {', '.join(LOG_LEVELS)}, not {level!r}.")
@@ -183,7 +183,7 @@ def env_database_url(default: str) -> str:
         parts = urlsplit(url)
         is_usable = parts.scheme in {"postgres", "postgresql", "sqlite"} and parts.port != 0
         is_usable = is_usable and bool(environ.Env.db_url_config(url).get("NAME"))
-    except Exception:  # the parser raises what it meets
+    except Exception:  # the parser can raise any kind of exception
         is_usable = False
     if not is_usable:
         raise ImproperlyConfigured(
@@ -233,7 +233,7 @@ def _read_secret(name: str) -> tuple[str, str]:
 
 
 def env_bool(name: str, *, default: bool) -> bool:
-    """``True`` or ``False``, written just so; anything else stops the start."""
+    """The value ``True`` or ``False``, written exactly like this; anything else stops the start."""
     value = os.environ.get(name)
     if value is None:
         return default
@@ -251,7 +251,7 @@ def env_int(name: str, *, default: int, minimum: int = 0) -> int:
 
 
 def env_data_folder(default: Path) -> Path:
-    """The path of the data folder (AUDITAPP_DATA). ``make_data_folder`` makes the folder when something needs it."""
+    """The path of the data folder (AUDITAPP_DATA). The folder is made by ``make_data_folder`` when it is needed."""
     try:
         folder = Path(os.environ.get("AUDITAPP_DATA", str(default))).expanduser().resolve()
     except (RuntimeError, OSError):
@@ -262,7 +262,7 @@ def env_data_folder(default: Path) -> Path:
 
 
 def make_data_folder(folder: Path) -> None:
-    """Make the data folder, for its owner only, unless it exists."""
+    """Make the data folder, readable by its owner only, unless it exists."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -272,7 +272,7 @@ def make_data_folder(folder: Path) -> None:
 
 
 def mark_data_folder() -> None:
-    """Note in the data folder that its database contains data, once it does."""
+    """Mark the data folder as one whose database contains data, once it does."""
     make_data_folder(settings.DATA)
     (settings.DATA / MARKER).write_text("A database was here: see docs/operations.md.\n", encoding="ascii")
 
@@ -286,10 +286,10 @@ def _has_rows(table: str) -> bool:
 
 
 def refuse_lost_database() -> None:
-    """Stop the start where the database was and is gone: an empty site would look as if all work were lost.
+    """Stop the start if the database existed and is gone, because an empty site would look as if all work were lost.
 
-    Tables without a single account are no site either: somebody ran ``migrate`` where the database was gone. A database that
-    does not answer says nothing about what it contains; the start goes on and waits for it.
+    This also applies to tables without a single account: somebody ran ``migrate`` after the database was gone. If the database does
+    not answer, it is not known what it contains; the start goes on and waits for it.
     """
     marker = settings.DATA / MARKER
     if not marker.exists():
@@ -314,7 +314,7 @@ def refuse_lost_database() -> None:
 
 
 def make_site_files() -> None:
-    """Make what a web server or a worker needs in the data folder: the folder itself, the keys and the static folder.
+    """Make everything that a web server or a worker needs in the data folder: the folder itself, the keys and the static folder.
 
     An unusable key in the data folder stops the start here.
     """
@@ -326,7 +326,7 @@ def make_site_files() -> None:
 
 
 def env_base_url(default: str) -> str:
-    """The address people use (BASE_URL), without a closing slash; links are built from it, never from a request."""
+    """The address that people use (BASE_URL), without a slash at the end; links are built from it, never from a request."""
     url = os.environ.get("BASE_URL", default).rstrip("/")
     try:
         parts = urlsplit(url)
@@ -335,14 +335,14 @@ def env_base_url(default: str) -> str:
     except ValueError:
         is_usable = False
     if not is_usable:
-        # A password may stand before an @.
+        # The part before an @ may contain a password.
         shown = "an address with an @" if "@" in url else repr(url)
         raise ImproperlyConfigured(f"BASE_URL must look like https://coding.example.org, not {shown}.")
     return url
 
 
 def read_last_address(data_folder: Path, default: str) -> str:
-    """The address at which this data was last served by `make run`, so that commands print links that lead there."""
+    """The address at which `make run` last served this data, so that commands print links to it."""
     try:
         return (data_folder / "address").read_text(encoding="ascii").strip() or default
     except (OSError, UnicodeDecodeError):
@@ -350,9 +350,9 @@ def read_last_address(data_folder: Path, default: str) -> str:
 
 
 def env_secret_key(data_folder: Path) -> str:
-    """SECRET_KEY, or the file named by SECRET_KEY_FILE, or a key kept in the data folder.
+    """SECRET_KEY, or the content of the file named by SECRET_KEY_FILE, or a key kept in the data folder.
 
-    A given key is checked at once. The data folder is read, and a missing key made, when the key is first used.
+    A given key is checked at once. A key in the data folder is read, or made if it is missing, when it is first used.
     """
     value, source = _read_secret("SECRET_KEY")
     if not value:
@@ -367,10 +367,10 @@ def env_secret_key(data_folder: Path) -> str:
 
 
 def env_field_keys(data_folder: Path) -> tuple[str, ...]:
-    """FIELD_KEY, or the file named by FIELD_KEY_FILE, or a key kept in the data folder.
+    """FIELD_KEY, or the content of the file named by FIELD_KEY_FILE, or a key kept in the data folder.
 
-    Several are separated by commas: the first encrypts, every one decrypts. Given keys are checked at once. The data
-    folder is read, and a missing key made, when the keys are first used.
+    Several keys are separated by commas: the first one encrypts, all of them decrypt. Given keys are checked at once. A key in the
+    data folder is read, or made if it is missing, when it is first used.
     """
     value, source = _read_secret("FIELD_KEY")
     if not value:
@@ -386,7 +386,7 @@ def env_addresses(name: str) -> frozenset[str]:
             continue
         match = HOST_AND_PORT.fullmatch(part.strip())
         if match is None or not 0 < int(match[2]) < 65536:
-            # Somebody may have put a key here: it is not repeated.
+            # The value is not repeated, because somebody may have entered a key here.
             raise ImproperlyConfigured(
                 f"Entry {number} of {name} is not an address. Write host:port, such as 127.0.0.1:11434, "
                 "without http:// and without a path. Separate several addresses by commas."
@@ -412,7 +412,7 @@ def env_networks(name: str, *, default: str) -> tuple[Network, ...]:
 
 
 def env_provider_keys(name: str) -> dict[str, frozenset[str]]:
-    """Variables that may hold the key of a model provider, each with the addresses (``host:port``) it may be sent to.
+    """Variables that may contain the key of a model provider, each with the addresses (``host:port``) to which it may be sent.
 
     Written ``VARIABLE=host`` or ``VARIABLE=host:port``, separated by commas, in addition to the usual variables of vendors.
     Anything else stops the start, and so does the name of a variable with a secret of this program.
@@ -474,7 +474,7 @@ def _is_field_key(key: str) -> bool:
 
 
 def _read_or_make(path: Path, variable: str, *, make: Callable[[], str]) -> str:
-    """The secret kept in ``path``; two processes that start together end up with the same one."""
+    """The secret kept in ``path``, which is made if it is missing; two processes that start at once get the same one."""
     make_data_folder(path.parent)
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -491,7 +491,7 @@ def _read_or_make(path: Path, variable: str, *, make: Callable[[], str]) -> str:
 
 
 def _read_when_written(path: Path) -> str:
-    """The content of a file that another process may have created a moment ago and not yet filled."""
+    """The content of a file that another process may just have created and not yet written."""
     end = time.monotonic() + SECONDS_TO_WRITE_A_SECRET
     while not (value := path.read_text(encoding="ascii").strip()) and time.monotonic() < end:
         time.sleep(0.01)

@@ -1,6 +1,6 @@
 """Help: the documents of ``docs/`` as pages. A forge, the site that ``make docs`` builds and the program show the same files.
 
-A document is rendered when it is first asked for, and kept: no command waits for pages that it does not show.
+A document is rendered when it is first requested, and then cached, so that no command waits for pages that it does not show.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ from django.urls import get_script_prefix, reverse
 from django.utils.safestring import mark_safe
 
 DOCUMENTS = Path(__file__).resolve().parents[2] / "docs"
-# The document of a folder, which a forge shows with the folder.
+# The document that a forge shows together with its folder.
 INDEX = "README.md"
 
 
 @cache
 def list_guides() -> dict[str, str]:
-    """The file of each document by its place below ``help/``: "guide/desk", and "" for the list of all documents."""
+    """The file of each document by its path below ``help/``, such as "guide/desk"; "" is the list of all documents."""
     files = sorted(path.relative_to(DOCUMENTS).as_posix() for path in DOCUMENTS.rglob("*.md"))
     return {file.removesuffix(INDEX).removesuffix(".md").rstrip("/"): file for file in files}
 
 
 def render_guide(place: str) -> dict[str, object]:
-    """The document at that place for a template: title, text, and address and words of each part. KeyError if there is none."""
+    """The document at this path for a template: title, text, and the address and words of each part. KeyError if there is none."""
     return _render(list_guides()[place], get_script_prefix())
 
 
 def make_anchor(heading: str, separator: str = "-") -> str:
-    """The anchor of a heading, as forges make it: small letters, no signs, a hyphen for each space."""
+    """The anchor of a heading, as forges make it: lower case, no punctuation, a hyphen for each space."""
     return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", separator)
 
 
 def find_address(file: str, link: str) -> str:
-    """Where a link of that document leads in the program: to a page of help, or to a static file."""
+    """The address in the program to which a link in that document leads: a page of help, or a static file."""
     path, sign, anchor = link.partition("#")
     if not path or ":" in path:
         return link
@@ -51,8 +51,8 @@ def find_address(file: str, link: str) -> str:
 
 @lru_cache(maxsize=256)
 def _render(file: str, _prefix: str) -> dict[str, object]:
-    """``_prefix`` is where the site lies, which is part of every address in the text."""
-    # Only help needs them; together they take a third of a second.
+    """Render a document. ``_prefix`` is the path of the site, which is part of every address in the text."""
+    # Imported here, because only help needs these libraries, and loading them takes a third of a second.
     import lxml.html
     from lxml.html.builder import DIV
     from markdown_it import MarkdownIt
@@ -63,7 +63,7 @@ def _render(file: str, _prefix: str) -> dict[str, object]:
     tree = lxml.html.fragment_fromstring(html, create_parent="div")
     title, words, parts = "", "", list[tuple[str, str]]()
     for each in list(tree.iterdescendants("h1", "h2", "h3", "h4", "a", "img", "table", "th", "td")):
-        # The policy of the site forbids styles in a page, by which Markdown aligns columns.
+        # Markdown aligns columns with styles in the page, which the site's content security policy forbids.
         each.attrib.pop("style", None)
         if each.tag == "a":
             each.set("href", find_address(file, each.get("href", "")))
@@ -90,5 +90,5 @@ def _render(file: str, _prefix: str) -> dict[str, object]:
 
 
 def read_size(webp: bytes) -> tuple[int, int]:
-    """Width and height by the extended header of a WebP file."""
+    """Width and height from the extended header of a WebP file."""
     return int.from_bytes(webp[24:27], "little") + 1, int.from_bytes(webp[27:30], "little") + 1

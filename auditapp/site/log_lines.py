@@ -1,4 +1,4 @@
-"""What a line of the log looks like, and how much is logged about a failed request."""
+"""The format of log lines, and how much is logged about a failed request."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 
 FAILURE = 500
-# Characters that would begin a line, or steer the terminal of anybody who reads the log.
+# Characters that would begin a new line, or control the terminal of anybody who reads the log.
 CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))} | {0x2028: "\\u2028", 0x2029: "\\u2029"}
 
-# What follows signs somebody in.
+# The secret after this part of an address signs somebody in.
 LINK = re.compile(r"(/sign-in/)[^/\s\"'<>?]+")
 
 
 class Line(logging.Formatter):
-    """A message is one line, whatever somebody typed or a server said; its time is UTC. A traceback follows as it is. No link that
-    signs somebody in is in either, whatever logs it."""
+    """Writes a message on one line, whatever somebody typed or a server said, with its time in UTC. A traceback follows unchanged.
+    Secrets of sign-in links are removed from both."""
 
     converter = time.gmtime  # type: ignore[assignment]  # as the standard library documents it
     default_msec_format = "%s.%03dZ"
@@ -34,8 +34,8 @@ class Line(logging.Formatter):
 
 
 class BriefRefusals(logging.Filter):
-    """Log one line for a request that was refused or not found, because the program did what it should. A failure keeps
-    its traceback."""
+    """Logs one line for a request that was refused or not found, because the program worked as it should. A failure keeps its
+    traceback."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if getattr(record, "status_code", FAILURE) < FAILURE:
@@ -46,19 +46,19 @@ class BriefRefusals(logging.Filter):
 RETRY_AFTER_SECONDS = 5
 TITLE = "Temporarily unavailable"
 MESSAGE = "The database is not answering at the moment, so nothing was changed. Try again in a few seconds."
-# SQLite's code for a wrong statement, which waiting does not fix.
+# SQLite's code for an error in a statement, which waiting does not fix.
 WRONG_STATEMENT = "SQLITE_ERROR"
 
 
 def is_outage(error: object) -> bool:
-    """Whether an exception means that the database is unavailable, full or busy, rather than that a statement is wrong."""
+    """Whether an exception means that the database is unavailable, full or busy, and not that a statement is wrong."""
     if not isinstance(error, (OperationalError, InterfaceError)):
         return False
     return getattr(error.__cause__, "sqlite_errorname", "") != WRONG_STATEMENT
 
 
 def show_outage(request: HttpRequest) -> HttpResponse:
-    """503 with the time to wait: a page, a message for part of a page, or JSON for the API."""
+    """A response 503 with the time to wait: a page, a message for part of a page, or JSON for the API."""
     response: HttpResponse
     if request.path.startswith("/api/"):
         error = {"code": "database_unavailable", "message": MESSAGE, "fields": None}
@@ -66,7 +66,7 @@ def show_outage(request: HttpRequest) -> HttpResponse:
     elif request.headers.get("HX-Request") or request.headers.get("X-Desk"):
         response = HttpResponse(f'<p class="message error" role="alert">{MESSAGE}</p>', status=503)
     else:
-        # Without the request: finding out who is signed in would query the database.
+        # Rendered without the request, because finding out who is signed in would query the database.
         context = {"status": 503, "title": TITLE, "message": MESSAGE}
         response = render(None, "error.html", context, status=503)
     response["Retry-After"] = str(RETRY_AFTER_SECONDS)
@@ -75,7 +75,7 @@ def show_outage(request: HttpRequest) -> HttpResponse:
 
 
 class BriefOutages(logging.Filter):
-    """Log one line for each request that fails in an outage, instead of a traceback."""
+    """Logs one line for each request that fails in an outage, instead of a traceback."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None

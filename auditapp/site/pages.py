@@ -29,7 +29,7 @@ from transcripts.corpus.views import show_left_out
 from transcripts.studies.access import visible_studies
 from transcripts.studies.downloads import sends_large_files
 
-# Where the pages of help lay before the documents were shown.
+# Earlier addresses of the pages of help.
 MOVED = {
     "code-an-interview": "guide/desk",
     "compare-two-coders": "guide/agreement",
@@ -49,7 +49,7 @@ MOVED = {
 
 @require_safe
 def show_api(request: HttpRequest) -> HttpResponse:
-    """What the API offers, drawn by Swagger UI from its schema."""
+    """The documentation of the API, drawn by Swagger UI from its schema."""
     page = {"server": settings.BASE_URL, "scopes": Scope.choices}
     return render(request, "api.html", page)
 
@@ -72,7 +72,7 @@ def show_bad_request(request: HttpRequest, exception: Exception | None = None) -
 
 
 def show_forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    """403. The exception says what the person's role is."""
+    """403. The exception says which role the person has."""
     message = str(exception) if exception and str(exception) else "Your role does not allow this."
     return _show(request, 403, "Not allowed in your role", message)
 
@@ -86,7 +86,7 @@ def show_csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def show_not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    """404, for what does not exist, for what the person may not know about, and for what lies in an archived interview."""
+    """404, for objects that do not exist, that the person may not know about, or that belong to an archived interview."""
     if (page := show_left_out(request)) is not None:
         return page
     message = "There is nothing at this address, or it belongs to a study you are not a member of."
@@ -102,7 +102,7 @@ def show_failure(request: HttpRequest) -> HttpResponse:
 
 
 class WrongMethodPage:
-    """Shows a page to people who open the address of a button (405). The API and scripts get none."""
+    """Shows a page (405) to people who open the address of a button. The API and scripts get no page."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -113,13 +113,13 @@ class WrongMethodPage:
             request.path.startswith("/api/") or request.headers.get("HX-Request") or request.headers.get("X-Desk")
         )
         if isinstance(response, HttpResponseNotAllowed) and not response.content and not gets_no_page:
-            # The same response, which is logged already and names the allowed methods.
+            # The same response object, which has already been logged and names the allowed methods.
             response.content = render_to_string("error.html", _describe_wrong_method(request), request)
         return response
 
 
 class NoStore:
-    """Asks browsers and proxies to keep no page: what somebody saw is gone with her session. It serves no static files."""
+    """Asks browsers and proxies to store no page, so that a person's pages are gone after her session. Static files are exempt."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -132,8 +132,8 @@ class NoStore:
 
 
 class KnownToServer:
-    """Lets the web server know whose request it is, so that it can share its places out by person, and asks it for a place before a
-    large file is made to be sent."""
+    """Lets the web server know whose request it is, so that it can divide its places fairly between people, and asks it for a place
+    before a large file is made and sent."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -147,7 +147,7 @@ class KnownToServer:
     def process_view(
         self, request: HttpRequest, view: Callable[..., HttpResponseBase], arguments: object, named: object
     ) -> HttpResponseBase | None:
-        """Refuse a file, before anything is recorded or unblinded for it, where enough are being sent."""
+        """Refuse to send a file if too many are being sent already, before anything is recorded or unblinded for it."""
         client = find_client(request)
         if client is None or not sends_large_files(view) or not (problem := client.begin_file()):
             return None
@@ -181,7 +181,7 @@ def _show(request: HttpRequest | None, status: int, title: str, message: str) ->
     return render(request, "error.html", context, status=status)
 
 
-# How a page's address began after that of its study, and how it begins now. The first that fits is taken.
+# How the part of an address after the study began before release 1.0.0, and how it begins now. The first match is used.
 RENAMED = (
     ("interviews-held/", "live-interviews/"),
     ("codings/together/", "codings/co-occurrence/"),
@@ -202,7 +202,7 @@ RENAMED = (
 
 @require_safe
 def redirect_to_study(request: HttpRequest, rest: str) -> HttpResponsePermanentRedirect:
-    """Lead from an address under ``/p/`` to that of the same page under ``/studies/``, with its query."""
+    """Redirect from an address under ``/p/`` to the same page under ``/studies/``, with its query."""
     slug, _, rest = rest.partition("/")
     for old, new in RENAMED:
         if rest.startswith(old):

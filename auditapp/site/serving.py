@@ -1,13 +1,13 @@
 """The web server of the site: ``python -m auditapp.site.serving --port 8000``.
 
-Waitress reads a request whole before a thread works on it, so that a client which is slow or says nothing occupies a connection
-and no thread. Added here:
+Waitress reads a whole request before a thread works on it, so that a slow or silent client occupies a connection but no thread.
+Added here:
 
-- A request is refused by its size before its body is read, and by the time it takes. Large bodies are received from people with
-  a session or a token only, which is looked up in a thread of its own.
-- An answer is written as fast as the thread makes it. What the client has not read yet waits in a file, and the thread goes on.
-- Nobody has more than three of the eight threads. Further requests of hers wait in a queue of her own.
-- /livez has a thread of its own, so that it answers when all others are busy.
+- A request can be refused because of its size, before its body is read, and because it takes too long. Large bodies are received
+  only from people with a session or a token, which is looked up in a separate thread.
+- A response is written as fast as the thread makes it. What the client has not read yet waits in a file, and the thread goes on.
+- Nobody has more than three of the eight threads. A person's further requests wait in a separate queue.
+- /livez has a separate thread, so that it answers even if all others are busy.
 """
 
 from __future__ import annotations
@@ -50,28 +50,29 @@ logger = logging.getLogger(__name__)
 
 APPLICATION = "auditapp.wsgi:application"
 HEALTH = "/livez"
-# What a request without a session or a token may have: the sign-in form needs less.
+# The largest body of a request without a session or a token. The sign-in form needs less.
 STRANGERS_BYTES = MEGABYTE
-# What large requests that are received or at work may have together: their bodies lie in the folder for temporary files.
+# The total size of all large requests that are being received or worked on. Their bodies are in the folder for temporary files.
 ROOM_FOR_BODIES = 640 * MEGABYTE
 HEADER_SECONDS = 15
 BODY_SECONDS = 30
 SLOWEST_BYTES_PER_SECOND = 50_000
 SECONDS_TO_DROP = 30
-# How many requests of one person are worked on at once: of those that only read, and of all.
+# How many requests of one person are worked on at once: those that only read, and all.
 READING_AT_ONCE, WORKED_ON_AT_ONCE = 2, 3
 # How many large files are sent to one person at once, and to all.
 FILES_AT_ONCE, ALL_FILES_AT_ONCE = 3, 40
-# What clients have not read yet may lie in the folder for temporary files, as long as it has this much room left.
+# The total size of responses that clients have not read yet, which are kept in the folder for temporary files, and the free space
+# that must remain there.
 ROOM_FOR_ANSWERS = 2_048 * MEGABYTE
 ROOM_LEFT = 64 * MEGABYTE
-# How long a thread waits for that room. Then the client, who has not read for as long, is given up.
+# How long a thread waits for that space. Then the connection is closed, because the client has not read for so long.
 SECONDS_FOR_ROOM = 30
-# Who reads more slowly than this is not waited for.
+# The connection of a client that reads more slowly than this is closed.
 READING_SECONDS = 60
 SLOWEST_READ_PER_SECOND = 5_000
 PIECE = MEGABYTE
-# How long the server believes what it found out about a session or a token.
+# How long the server remembers whose a session or token is, or that it is nobody's.
 KNOWN_SECONDS, UNKNOWN_SECONDS = 600, 30
 MOST_KNOWN = 10_000
 LIMITS = {
@@ -82,21 +83,21 @@ LIMITS = {
     "cleanup_interval": 5,
     "max_request_header_size": 64 * 1024,
     "max_request_body_size": USUAL_BYTES,
-    # What a proxy says is read by Forwarding.
+    # The headers of proxies are handled by Forwarding.
     "clear_untrusted_proxy_headers": False,
     "ident": "",
 }
 
 
 class Known(NamedTuple):
-    """Who a claim is of, as far as it is known, and until when this counts."""
+    """The person to whom a claim belongs, ``None`` for nobody, and the time until which this is remembered."""
 
     person: int | None
     until: float
 
 
 class Place(NamedTuple):
-    """A request that is worked on: whose it is, and whether it only reads."""
+    """A request that is being worked on: who sent it, and whether it only reads."""
 
     sender: Sender
     reads: bool
@@ -106,14 +107,14 @@ Sender = int | Claim
 
 
 class Busy(Error):  # type: ignore[misc]
-    """An answer that says to try again."""
+    """A response that says to try again."""
 
     code = 503
     reason = "Service Unavailable"
 
 
 class Parser(HTTPRequestParser):  # type: ignore[misc]
-    """A request while it arrives."""
+    """A request while it is being received."""
 
     adj: Adjustments
     error: Error | None
@@ -123,7 +124,7 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
         super().__init__(adjustments)
         self.channel, self.begun = channel, time.monotonic()
         self.claim: Claim | None = None
-        # Whether who sends it is being found out. Until then nothing more is read.
+        # Whether the sender is being looked up. Nothing more is read until this is done.
         self.is_being_looked_up = self.waits_to_continue = False
 
     def parse_header(self, header_plus: bytes) -> None:
@@ -132,11 +133,11 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
         cookies = parse_cookie(self.headers.get("COOKIE", ""))
         self.claim = read_claim(cookies, self.headers.get("AUTHORIZATION", ""))
         self.adj = copy.copy(self.adj)
-        # Waitress refuses what has as many bytes as its limit.
+        # Waitress also refuses a body that has exactly as many bytes as its limit.
         self.adj.max_request_body_size = self._find_limit() + 1
 
     def received(self, data: bytes) -> int:
-        """Take in a part of the request; how much of it was used."""
+        """Receive a part of the request; returns how many bytes of it were used."""
         had_header = self.headers_finished
         used: int = super().received(data)
         if isinstance(self.error, RequestEntityTooLarge):
@@ -148,7 +149,7 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
         return used
 
     def _look_up(self) -> None:
-        """Find out who wants to send a large body, in a thread for that where it is not known yet."""
+        """Find out who wants to send a large body; if this is not known yet, in the thread for lookups."""
         if self.claim is None:
             self.learn(None)
         elif known := self.channel.server.recall(self.claim):
@@ -159,7 +160,7 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
             self.channel.server.lookups.add_task(Lookup(self.channel, self, self.claim))
 
     def learn(self, person: int | None, *, has_failed: bool = False) -> None:
-        """Receive the body, or refuse it: it is now known who sends it (``None``: a stranger)."""
+        """Receive the body or refuse it, now that the sender is known (``None``: a stranger)."""
         self.is_being_looked_up = False
         if has_failed:
             self._refuse(Busy("The database is not answering at the moment. Try again in a few seconds."))
@@ -181,7 +182,7 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
 
     def _refuse(self, error: Error) -> None:
         self.error, self.completed = error, True
-        # No client gets a word to go on sending.
+        # The client is not told to go on sending.
         self.expect_continue = False
         self.channel.is_refusing = True
 
@@ -215,10 +216,9 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
 
 
 class Forwarding:
-    """An application that learns from a trusted proxy (TRUSTED_PROXIES) who asks and whether by https, and from nobody else.
+    """An application that takes the client's address and the scheme from a trusted proxy (TRUSTED_PROXIES), and from nobody else.
 
-    Of a list of addresses only the last counts, which the proxy itself has seen. The host is never taken from a header of
-    this kind.
+    In a list of addresses only the last one counts, which the proxy itself has seen. The host is never taken from such a header.
     """
 
     def __init__(self, application: Any) -> None:
@@ -245,19 +245,19 @@ def is_trusted_proxy(text: str) -> bool:
         address = ipaddress.ip_address(text)
     except ValueError:
         return False
-    # As a socket that listens to both kinds of addresses writes those of the older kind.
+    # A socket that listens for both IPv4 and IPv6 writes IPv4 addresses in this form.
     address = getattr(address, "ipv4_mapped", None) or address
     return any(address in network for network in settings.TRUSTED_PROXIES)
 
 
 class Lookup:
-    """A question to the database: who wants to send a large body."""
+    """A query of the database for the person who wants to send a large body."""
 
     def __init__(self, channel: Channel, request: Parser, claim: Claim) -> None:
         self.channel, self.request, self.claim = channel, request, claim
 
     def service(self) -> None:
-        """Ask, and let the connection go on."""
+        """Run the query, and let the connection continue."""
         channel, request, server = self.channel, self.request, self.channel.server
         claim, known = self.claim, None
         try:
@@ -282,7 +282,7 @@ class Lookup:
 
 
 class Task(WSGITask):  # type: ignore[misc]
-    """A request for the site, which learns the connection it came on."""
+    """A request for the site, which gets the connection on which it arrived."""
 
     channel: Channel
 
@@ -296,8 +296,8 @@ class Task(WSGITask):  # type: ignore[misc]
 class Channel(HTTPChannel):  # type: ignore[misc]
     """A connection.
 
-    After a refusal, what the client still sends is read and dropped for a while: a connection that is closed with bytes
-    unread is reset, and a client or a proxy that is still sending then never sees the refusal.
+    After a refusal, what the client still sends is read and dropped for a while. If a connection were closed with unread bytes, it
+    would be reset, and a client or a proxy that is still sending would never see the refusal.
     """
 
     server: Server
@@ -310,25 +310,25 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         self.parser_class = partial(Parser, self)
         self.is_refusing = False
         self.drops_until: float | None = None
-        # The request that a thread works on, and who sent it.
+        # The request that a thread is working on, and its sender.
         self.place: Place | None = None
         self.claim: Claim | None = None
         self.is_sending_file = False
         self.sent = 0
-        # Since when there is something to read, and what had been sent by then.
+        # Since when the client has had something to read, and how many bytes had been sent by then.
         self.unread_since: tuple[float, int] | None = None
 
     def set_person(self, person: int) -> None:
-        """Remember who this session or token is of."""
+        """Remember to whom this session or token belongs."""
         if self.claim is not None:
             self.server.remember(self.claim, person)
 
     def begin_file(self) -> str:
-        """Take a place for a large file that is to be sent: "", or why there is none."""
+        """Reserve a place for sending a large file. Returns "", or the reason why no place is free."""
         return self.server.begin_file(self)
 
     def service(self) -> None:
-        """Work on a request, then let the next one of the same person have the place."""
+        """Work on a request, then give the place to the next request of the same person."""
         place = self.place
         try:
             super().service()
@@ -337,7 +337,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
                 self.server.release(place)
 
     def has_hung_up(self) -> bool:
-        """Whether the client waits for no answer any more."""
+        """Whether the client no longer waits for an answer."""
         try:
             return not self.socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
         except BlockingIOError:
@@ -351,7 +351,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         return sent
 
     def write_soon(self, data: Any) -> int:
-        """Send this, at once or when the client reads on. In pieces, so that little of it is in memory twice."""
+        """Send the data, at once or when the client reads on. In pieces, so that little of it is in memory twice."""
         if isinstance(data, ReadOnlyFileBasedBuffer) or len(data) <= PIECE:
             return int(super().write_soon(data))
         view = memoryview(data)
@@ -360,7 +360,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         )
 
     def _flush_outbufs_below_high_watermark(self) -> None:
-        """Go on writing as long as there is room for what the client has not read. Waitress would wait for the client."""
+        """Go on writing as long as there is space for what the client has not read. Waitress would wait for the client."""
         if self.total_outbufs_len <= self.adj.outbuf_high_watermark:
             return
         late = time.monotonic() + SECONDS_FOR_ROOM
@@ -371,14 +371,14 @@ class Channel(HTTPChannel):  # type: ignore[misc]
                 if not failed and (is_read or self.server.has_room_for_answers()):
                     return
                 if failed or time.monotonic() > late:
-                    # Who writes then ends.
+                    # The thread that writes then stops.
                     self.will_close, self.connected = True, False
                 self.server.pull_trigger()
                 if self.connected:
                     self.outbuf_lock.wait(1)
 
     def is_too_slow(self, now: float) -> bool:
-        """Whether the client reads more slowly than any honest one."""
+        """Whether the client reads more slowly than any honest client."""
         if not self.total_outbufs_len:
             self.unread_since = None
             return False
@@ -386,7 +386,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         return now - since > READING_SECONDS + (self.sent - sent) / SLOWEST_READ_PER_SECOND
 
     def handle_close(self) -> None:
-        """Close the connection; after a refusal only our end of it, the first time."""
+        """Close the connection; after a refusal, the first call closes only our end of it."""
         if self.is_refusing and self.drops_until is None:
             self.drops_until = time.monotonic() + SECONDS_TO_DROP
             self.will_close = False
@@ -404,12 +404,12 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         if self.drops_until is None:
             super().handle_read()
         else:
-            # At the client's end of it, this closes the connection.
+            # Reads and drops the data; if the client has closed its end, this closes the connection.
             self.recv(self.adj.recv_bytes)
 
 
 class Server(TcpWSGIServer):  # type: ignore[misc]
-    """The server, with threads for health checks and for questions to the database, and those for pages."""
+    """The server, with a thread for health checks, a thread for lookups in the database, and the threads for pages."""
 
     channel_class = Channel
 
@@ -425,8 +425,8 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
         super().__init__(*arguments, **named)
 
     def add_task(self, task: Channel) -> None:
-        """Let a thread answer the first request of a connection, when its sender has a place; what is refused already waits for
-        no page."""
+        """Let a thread answer the first request of a connection once its sender has a place. Requests that are already refused do
+        not wait."""
         request = task.requests[0]
         task.place, task.claim = None, request.claim
         if request.error is not None or request.path == HEALTH:
@@ -440,7 +440,7 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
                 self._begin_waiting(sender)
 
     def release(self, place: Place) -> None:
-        """Note that a request is answered, and begin the next of the same sender."""
+        """Note that a request has been answered, and begin the next one of the same sender."""
         with self.lock:
             self.working[place.sender].remove(place)
             self._begin_waiting(place.sender)
@@ -448,7 +448,7 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
                 del self.working[place.sender]
 
     def _begin_waiting(self, sender: Sender) -> None:
-        """Give places to what waits, in its order, except that what changes something does not wait for pages."""
+        """Give places to waiting requests in order, except that requests that change something do not wait for pages."""
         waiting, working = self.waiting[sender], self.working[sender]
         while waiting and len(working) < WORKED_ON_AT_ONCE:
             may_read = sum(place.reads for place in working) < READING_AT_ONCE
@@ -465,12 +465,12 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
             del self.waiting[sender]
 
     def recall(self, claim: Claim) -> Known | None:
-        """Who a claim is of, as far as it was found out lately."""
+        """What was recently found out about a claim; ``None`` if nothing was."""
         known = self.known.get(claim)
         return known if known is not None and known.until > time.monotonic() else None
 
     def remember(self, claim: Claim, person: int | None) -> Known:
-        """Remember who a claim is of; ``None``: of nobody."""
+        """Remember to whom a claim belongs; ``None`` means nobody."""
         known = Known(person, time.monotonic() + (UNKNOWN_SECONDS if person is None else KNOWN_SECONDS))
         if len(self.known) > MOST_KNOWN:
             self.known = {}
@@ -478,12 +478,12 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
         return known
 
     def _find_sender(self, claim: Claim) -> Sender:
-        """The person, so that all her sessions and tokens count together; where she is not known yet, her claim."""
+        """The person, so that all her sessions and tokens count together; if she is not known yet, her claim."""
         known = self.known.get(claim)
         return claim if known is None or known.person is None else known.person
 
     def begin_file(self, channel: Channel) -> str:
-        """Take a place for a large file that is to be sent on this connection: "", or why there is none."""
+        """Reserve a place for sending a large file on this connection. Returns "", or the reason why no place is free."""
         if channel.claim is None:
             return ""
         with self.lock:
@@ -505,12 +505,12 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
             return ""
 
     def has_room_for_answers(self) -> bool:
-        """Whether more of what clients have not read yet may be kept."""
+        """Whether there is space to keep more data that clients have not read yet."""
         kept = sum(each.total_outbufs_len for each in list(self.active_channels.values()))
         return kept < ROOM_FOR_ANSWERS and shutil.disk_usage(tempfile.gettempdir()).free > ROOM_LEFT
 
     def has_room(self) -> bool:
-        """Whether the bodies of all requests that are received or at work fit into ROOM_FOR_BODIES."""
+        """Whether the bodies of all requests that are being received or worked on fit into ROOM_FOR_BODIES."""
         requests = [
             request
             for channel in list(self.active_channels.values())
@@ -521,7 +521,7 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
         return needed <= ROOM_FOR_BODIES
 
     def maintenance(self, now: float) -> None:
-        """Close connections that say nothing, and those whose request takes too long."""
+        """Close connections that are silent, and those whose request takes too long."""
         super().maintenance(now)
         for channel in self.active_channels.values():
             is_late = channel.request is not None and channel.request.is_late(time.monotonic())
@@ -535,7 +535,7 @@ def _reads(task: Channel) -> bool:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Serve until SIGTERM or Ctrl-C; requests at work then have five seconds to end."""
+    """Serve until SIGTERM or Ctrl-C; requests that are being worked on then have five seconds to end."""
     parser = argparse.ArgumentParser(prog="python -m auditapp.site.serving", description="Serve the site.")
     parser.add_argument(
         "application", nargs="?", default=APPLICATION, help=f"a WSGI application (default: {APPLICATION})"
@@ -549,7 +549,7 @@ def main(arguments: Sequence[str]) -> None:
         site = importlib.import_module(module)
     except ImproperlyConfigured as error:
         sys.exit(str(error))
-    # A queue of requests is no reason for a warning each.
+    # Waitress would log a warning for each request that waits in a queue.
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     try:
         server = Server(
@@ -565,7 +565,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def stop(*signal_and_frame: object) -> NoReturn:
-    """End the loop of the server."""
+    """Stop the loop of the server."""
     raise SystemExit(0)
 
 

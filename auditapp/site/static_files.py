@@ -1,6 +1,6 @@
 """The static files that a site serves: under hashed names, compressed, and each page's script in one file.
 
-``manage.py prepare`` collects them. Before that, and with DEBUG, the files are served as they lie, modules one by one.
+``manage.py prepare`` collects them. Before that, and with DEBUG, the files are served unchanged, each module separately.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ FOLDER = "js/"
 IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.[^"]*)";$', re.MULTILINE)
 NAME_IMPORTED = re.compile(r"(?:^|,)\s*(\w+)")
 EXPORT = re.compile(r"^export (?=(?:async )?function (\w+)|class (\w+)|const (\w+))", re.MULTILINE)
-# What is written in any other way is refused rather than served broken. A `let` could be changed after it was handed on.
+# Any other form of import or export is refused, because it would not work. A `let` could change after it was exported.
 NOT_READ = re.compile(r"^(?:import|export|await)\b.*|\bimport\s*\(.*|\bimport\.meta\b.*", re.MULTILINE)
 
 
 class Unbundled(Exception):
-    """A script that cannot be made one file; the message says which, and what to write instead."""
+    """A script cannot be bundled into one file; the message says which script, and what to write instead."""
 
 
 class CollectedFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]
-    """A script that imports others contains them; parts in folders of their own, such as js/desk/, have no file then."""
+    """Bundles each script with the scripts that it imports. Parts in subfolders, such as js/desk/, then have no separate file."""
 
     def post_process(self, paths: dict[str, Any], dry_run: bool = False, **options: Any) -> Iterator[Any]:
         scripts = {}
@@ -44,15 +44,15 @@ class CollectedFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc
 
 
 def list_entries(scripts: Mapping[str, str]) -> list[str]:
-    """The scripts that pages name: all in the folder itself, also those that others import, and what nothing imports."""
+    """The scripts that pages may name: all in the folder itself, even if others import them, and those that no script imports."""
     imported = {found for name, text in scripts.items() for found in find_imports(name, text)}
     return [name for name in scripts if posixpath.dirname(name) == FOLDER.rstrip("/") or name not in imported]
 
 
 def bundle(entry: str, scripts: Mapping[str, str]) -> str:
-    """The module ``entry`` with all that it imports, each evaluated once and after what it imports, as a browser does.
+    """The module ``entry`` with all its imports, each evaluated once, after the modules that it imports, as in a browser.
 
-    Each is a function of its own, so that no name of one is seen by another; it returns what it exports.
+    Each module becomes a function that returns its exports, so that its names are not visible to other modules.
     """
     parts: dict[str, str] = {}
 
@@ -75,7 +75,7 @@ def bundle(entry: str, scripts: Mapping[str, str]) -> str:
 
 
 def find_imports(name: str, text: str) -> list[str]:
-    """The modules that this one imports, by their names below the static folder."""
+    """The names, relative to the static folder, of the modules that this one imports."""
     return [each for each, _ in _read_imports(name, text)]
 
 

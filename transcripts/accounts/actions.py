@@ -30,10 +30,10 @@ from transcripts.refusals import Refused
 from transcripts.ui.navigation import INTRODUCTIONS
 
 SIGN_IN_LINK_LIFE = datetime.timedelta(minutes=30)
-# For the first link of a new person, who may read her mail late; it opens an account without any work in it.
+# The life of a new person's first link. It is long because she may read her mail late; her account contains no work yet.
 INVITATION_LIFE = datetime.timedelta(days=7)
 MAX_TOKENS = 25
-# How late the time of a token's last use may be, because writing it at each request would make each request a write.
+# By how much the time of a token's last use may be out of date, so that not every request writes to the database.
 LATENESS = datetime.timedelta(minutes=1)
 OWNER = "owner"
 # With these names, the history would read as if the program itself had acted.
@@ -45,7 +45,7 @@ class LinkRefused(Refused):
 
 
 def _describe_bad_name(username: str) -> str:
-    """What is wrong with a name that Django's validators refuse."""
+    """Say what is wrong with a name that Django's validators refuse."""
     most = User._meta.get_field("username").max_length or 0
     if len(username) > most:
         return f"A user name has at most {most} characters; this one has {len(username)}."
@@ -62,7 +62,7 @@ def _describe_bad_name(username: str) -> str:
 def create_user(*, username: str, by: trail.Actor, is_owner_of_site: bool = False) -> User:
     """Make an account without a password; the person signs in with a link.
 
-    Raises ``Refused`` for a name that is taken or invalid, ``PermissionDenied`` if a person who does not own the site tries to
+    Raises ``Refused`` for a name that is taken or invalid, and ``PermissionDenied`` if a person who does not own the site tries to
     create a site owner.
     """
     if is_owner_of_site and isinstance(by, User) and not by.is_superuser:
@@ -128,10 +128,10 @@ def set_rights(*, user: User, may_start_studies: bool | None, may_invite: bool |
 
 @transaction.atomic
 def dismiss_introduction(*, page: str, by: User) -> None:
-    """Stop showing the introduction of that page, named by its route, to this person."""
+    """Stop showing the introduction of this page, which is named by its route, to this person."""
     if page not in INTRODUCTIONS:
         raise Refused("That page has no introduction. Open the page again.")
-    # Locked, so that of two pages dismissed at once neither is lost.
+    # Locked, so that if two pages are dismissed at once, neither is lost.
     locked = User.objects.select_for_update().get(pk=by.pk)
     if page in locked.known_pages:
         return
@@ -148,8 +148,8 @@ def ensure_owner() -> User:
 
 @transaction.atomic
 def set_password(*, user: User, password: str, by: trail.Actor, keep_session: str | None = None) -> None:
-    """Set the password of ``user`` (a form has checked it). Her sessions end, except the one with the key ``keep_session``, and so
-    do all her API tokens and unused sign-in links, because a person who knew the old password may have made them."""
+    """Set the password of ``user``, which a form has checked. Her sessions end, except the one with the key ``keep_session``. All
+    her API tokens and unused sign-in links end too, because a person who knew the old password may have made them."""
     user.set_password(password)
     user.save(update_fields=["password"])
     _end_open_links(user)
@@ -189,10 +189,10 @@ def _check_may_end(user: User, by: trail.Actor) -> None:
 
 @transaction.atomic
 def close_account(*, user: User, by: trail.Actor) -> None:
-    """Close an account: nobody can sign in to it, and its sessions, tokens and links end. Its work stays, under its name.
+    """Close an account: nobody can sign in to it, and its sessions, tokens and links end. Its work is kept under its name.
 
-    Raises ``Refused``, with what to do, if the site or a study would have no owner, and ``PermissionDenied`` for anybody except
-    its holder and the owners of the site.
+    Raises ``Refused``, which says what to do, if the site or a study would have no owner left, and ``PermissionDenied`` for anybody
+    except the account's holder and the owners of the site.
     """
     _check_may_close(user, by)
     # The owners are locked too, so that if two close each other's accounts at once, the second is refused.
@@ -233,7 +233,7 @@ def _check_may_close(user: User, by: trail.Actor) -> None:
 
 
 def _end_links_made_by(user: User) -> None:
-    """End the unused links that she made for others, because with them she could still sign in as these people."""
+    """End the unused links that ``user`` made for others, because with them she could still sign in as these people."""
     made = AuditEvent.objects.filter(
         stream=trail.SITE,
         action="account.sign_in_link.created",
@@ -248,7 +248,7 @@ def _end_links_made_by(user: User) -> None:
 def create_sign_in_link(*, user: User, by: trail.Actor, life: datetime.timedelta = SIGN_IN_LINK_LIFE) -> str:
     """Create a link that signs ``user`` in once within its ``life``, and return its secret; her older links end.
 
-    Anybody with the link can sign in as ``user``; callers check that ``by`` may have it (see ``studies.actions``).
+    Anybody with the link can sign in as ``user``, so callers check that ``by`` may have it (see ``studies.actions``).
     """
     if not user.is_active:
         raise Refused(f"The account of {user.username} is closed, so no sign-in link can be created for it.")
@@ -262,7 +262,7 @@ def create_sign_in_link(*, user: User, by: trail.Actor, life: datetime.timedelta
 
 @transaction.atomic
 def revoke_sign_in_links(*, user: User, by: trail.Actor) -> bool:
-    """End the unused links of ``user``; returns whether there were any. Callers check that ``by`` may (see
+    """End the unused links of ``user``; returns whether there were any. Callers check that ``by`` may do this (see
     ``studies.actions``)."""
     if not _end_open_links(user):
         return False
@@ -273,7 +273,7 @@ def revoke_sign_in_links(*, user: User, by: trail.Actor) -> bool:
 @transaction.atomic
 def use_sign_in_link(*, secret: str) -> User:
     """Use up a link and return the person whom it signs in. Raises ``LinkRefused``."""
-    # Locked before it is checked, so that if two use it at once, the second finds it used.
+    # Locked before the check, so that if it is used twice at once, the second attempt finds it used.
     link = SignInLink.objects.select_for_update().filter(secret_hash=hash_secret(secret)).first()
     if link is None or not queries.open_links().filter(pk=link.pk).exists():
         raise LinkRefused(queries.explain_link(link))
@@ -315,8 +315,8 @@ def remove_second_factor(*, user: User, by: trail.Actor) -> None:
 
 @transaction.atomic
 def seal_second_factors_again(*, by: trail.Actor) -> tuple[int, list[str]]:
-    """Encrypt the secrets of all second factors again, with the first key of FIELD_KEY; returns their number, and the names of
-    people whose secrets cannot be decrypted. These stay as they are."""
+    """Encrypt the secrets of all second factors again with the first key of FIELD_KEY. Returns their number, and the names of
+    people whose secrets cannot be decrypted; those secrets do not change."""
     done, broken = 0, list[str]()
     for authenticator in Authenticator.objects.select_for_update(of=("self",)).select_related("user").order_by("pk"):
         name = queries.find_sealed(authenticator)
@@ -339,7 +339,7 @@ def seal_second_factors_again(*, by: trail.Actor) -> tuple[int, list[str]]:
 
 @transaction.atomic
 def record_failed_sign_in(*, username: str) -> None:
-    """Record a wrong password for an existing name (other names are not kept, because they may be mistyped passwords)."""
+    """Record a wrong password for an existing name. Other names are not recorded, because they may be mistyped passwords."""
     user = queries.find_user(username)
     if user is not None:
         trail.record("account.sign_in.failed", target=user, by=trail.SYSTEM)
@@ -349,7 +349,7 @@ def record_failed_sign_in(*, username: str) -> None:
 def create_token(
     *, user: User, name: str, by: trail.Actor, days: int = TOKEN_DAYS, scopes: Collection[str] = DEFAULT_SCOPES
 ) -> tuple[ApiToken, str]:
-    """Create an API token for ``user`` that works for ``days``; returns it with its secret, which is not stored. ``scopes`` are
+    """Create an API token for ``user`` that works for ``days``. Returns it with its secret, which is not stored. ``scopes`` are
     values of ``Scope``."""
     name = name.strip() or "token"
     max_length = ApiToken._meta.get_field("name").max_length
@@ -359,7 +359,7 @@ def create_token(
         raise Refused(f"A token can work for 1 to {MAX_TOKEN_DAYS} days.")
     if not scopes or not set(scopes) <= set(Scope.values):
         raise Refused(f"A token needs at least one scope, of these: {', '.join(Scope.values)}.")
-    # Locked before counting, so that if two make the last one at once, the second is refused.
+    # Locked before counting, so that if two tokens are made at once and only one is allowed, the second is refused.
     if not User.objects.select_for_update().get(pk=user.pk).is_active:
         raise Refused(f"The account of {user.username} is closed, so it cannot have a token.")
     if queries.living_tokens().filter(user=user).count() >= MAX_TOKENS:
@@ -388,7 +388,7 @@ def create_token(
 
 
 def note_token_use(token: ApiToken) -> None:
-    """Record the use of a token, at most once a minute."""
+    """Record that a token was used, at most once a minute."""
     now = timezone.now()
     if token.last_used_at is None or token.last_used_at < now - LATENESS:
         with without_waiting():

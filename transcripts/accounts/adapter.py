@@ -1,6 +1,6 @@
-"""The configuration of allauth. People cannot register themselves; attempts to sign in are counted, and each is recorded.
+"""The configuration of allauth. People cannot register themselves; attempts to sign in are counted, and each one is recorded.
 
-Second factors are codes of an app (TOTP) and recovery codes; this module stores, requests and requires them.
+Second factors are codes from an app (TOTP) and recovery codes. This module stores them, asks for them, and can require them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from transcripts.accounts.models import User
 from transcripts.accounts.passwords import find_known_browser, remember_browser
 
 CAME_BY_LINK = "came_by_link_at"
-# The same as the life of a link.
+# The same time as the life of a link.
 CAME_BY_LINK_SECONDS = SIGN_IN_LINK_LIFE.total_seconds()
 PURPOSE = "second factor"
 # Pages that a person may open before she has set up or used a required second factor.
@@ -103,7 +103,7 @@ class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
         return not is_required(authenticator.user)
 
     def build_totp_svg(self, url: str) -> str:
-        """Return nothing, because our page draws the code itself."""
+        """Return nothing, because our own page draws the QR code."""
         return ""
 
 
@@ -124,7 +124,7 @@ class AskSecondFactor(LoginStage):  # type: ignore[misc]
 
 
 class RequireSecondFactor:
-    """Redirects a person who must have a second factor to the page that sets it up or asks for it, until she has done so."""
+    """Redirects a person who must have a second factor to the page that sets it up or asks for it, until she has done that."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -165,21 +165,21 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return False
 
     def is_safe_url(self, url: str) -> bool:
-        """Whether a page may redirect there; never to an invalid address, for which allauth's own check fails."""
+        """Whether a page may redirect to this address; false for an invalid address, for which allauth's own check would fail."""
         try:
             return bool(super().is_safe_url(url))
         except ValueError:
             return False
 
     def is_ajax(self, request: HttpRequest) -> bool:
-        """Programs use the API and its tokens; the sign-in form answers pages only."""
+        """Always false: programs use the API and its tokens, and the sign-in form only answers with pages."""
         return False
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
         """Refuse to check a password after too many wrong ones.
 
-        Attempts are counted for the name and the address, and for the name over all addresses; a browser in which the person
-        signed in before is counted separately, so that nobody can lock her out by typing wrong passwords for her name.
+        Attempts are counted for each name and address, and for each name over all addresses. A browser in which the person signed
+        in before is counted separately, so that nobody can lock her out by typing wrong passwords for her name.
         """
         name = str(credentials.get("username", "")).strip().lower()
         known = find_known_browser(request, queries.find_user(name))
@@ -194,11 +194,11 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
             if usage is None:
                 raise self.validation_error("too_many_login_attempts")
             taken.usage.extend(usage.usage)
-        # allauth gives it back after the right password.
+        # After the right password, allauth removes this attempt from the count.
         self._login_failed_rl_usage = taken
 
     def post_login(self, request: HttpRequest, user: User, **rest: Any) -> HttpResponse:
-        """Mark the browser as known, and return the page to open after signing in."""
+        """Mark the browser as known, and return the response that opens the page after signing in."""
         response: HttpResponse = super().post_login(request, user, **rest)
         remember_browser(request, response, user)
         return response

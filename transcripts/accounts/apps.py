@@ -23,7 +23,7 @@ def create_cache_table(*, using: str, **rest: Any) -> None:
 
 def begin_session(**sent: Any) -> None:
     """Store in a new session when it began, and in which browser."""
-    # Imports allauth, which a command such as `segment` never needs.
+    # Imported here, because it loads allauth, which a command such as `segment` never needs.
     from transcripts.accounts import sessions
 
     sessions.begin_session(request=sent["request"])

@@ -1,4 +1,4 @@
-"""Forms for one's own account. Django's own forms ask for passwords."""
+"""Forms for one's own account. The forms that ask for passwords are Django's."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SignInForm(LoginForm):  # type: ignore[misc]
 
     @property
     def was_tried_too_often(self) -> bool:
-        """Whether the password was not even checked, because of too many wrong ones before."""
+        """Whether the password was not checked, because there had been too many wrong ones before."""
         return bool(self.has_error(NON_FIELD_ERRORS, code="too_many_login_attempts"))
 
 

@@ -14,26 +14,26 @@ TOKEN_DAYS, MAX_TOKEN_DAYS = 90, 365
 
 
 class Scope(models.TextChoices):
-    """What a program may do with a token, within what its person may do."""
+    """What a program may do with a token. It can never do more than the token's person."""
 
     READ = "read", "Read"
     CODE = "code", "Code: codings, decisions and memos"
-    # What people with the role of a lead do on pages.
+    # What leads do on pages.
     MANAGE = "manage", "Manage: import files, change the codebook and webhooks"
-    # A scope of its own, because it spends money.
+    # A separate scope, because it spends money.
     LAUNCH = "launch", "Launch: batches that cost money"
 
 
-# The scopes of a token without named ones: what tokens could do before scopes existed. None could spend money.
+# The scopes of a token for which none were named: what tokens could do before there were scopes. They could not spend money.
 DEFAULT_SCOPES = (Scope.READ, Scope.CODE, Scope.MANAGE)
 
 
 class User(AbstractUser):
-    """A person. Her memberships define what she may do in studies; ``is_superuser`` marks the owner of the whole site, who
-    gives others the right to start studies and to invite people.
+    """A person. Her memberships define what she may do in studies; ``is_superuser`` marks the owner of the whole site, who gives
+    others the right to start studies and to invite people.
 
-    A closed account is not active and has ``closed_at``. An inactive account without it has the work of a person in an imported
-    file, and nobody ever used it.
+    A closed account is not active and has ``closed_at``. An inactive account without ``closed_at`` has a person's work from an
+    imported file; nobody has ever used it.
     """
 
     may_start_studies = models.BooleanField(default=False)
@@ -48,7 +48,7 @@ class User(AbstractUser):
                 condition=models.Q(closed_at__isnull=True) | models.Q(is_active=False),
                 name="%(app_label)s_%(class)s_closed_is_not_active",
             ),
-            # Sign-in finds people regardless of case.
+            # Sign-in ignores the case of names.
             models.UniqueConstraint(
                 Lower("username"),
                 name="%(app_label)s_%(class)s_one_per_name",
@@ -58,8 +58,8 @@ class User(AbstractUser):
 
 
 class Session(AbstractBaseSession):
-    """A browser in which somebody is signed in, or a visitor without an account. ``device`` is the browser and the system in
-    plain words; no address is kept."""
+    """A browser in which somebody is signed in, or a visitor without an account. ``device`` names the browser and the operating
+    system; no address is stored."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, blank=True, related_name="sessions"
@@ -74,7 +74,7 @@ class Session(AbstractBaseSession):
 
 
 class SignInLink(models.Model):
-    """A link that signs one person in once. Only the hash of its secret is kept."""
+    """A link that signs one person in once. Only the hash of its secret is stored."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="sign_in_links")
     secret_hash = models.CharField(max_length=64, unique=True)
@@ -87,9 +87,9 @@ class SignInLink(models.Model):
 
 
 class ApiToken(models.Model):
-    """A key for the API, shown once; only its hash is kept, and its last four characters to distinguish keys.
+    """A key for the API, which is shown once. Only its hash is stored, and its last four characters so that keys can be told apart.
 
-    ``scopes`` are values of ``Scope``, in its order. ``last_used_at`` is written at most once a minute.
+    ``scopes`` are values of ``Scope``, in the order of ``Scope``. ``last_used_at`` is written at most once a minute.
     """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens")

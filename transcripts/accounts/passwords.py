@@ -1,10 +1,10 @@
 """Passwords: patterns that are refused because attackers try them first, and the counting of sign-in attempts.
 
-Long passwords can be easy to guess: a word twice, a row of keys, a common password with a year.
+Even a long password can be easy to guess: a word twice, a row of keys, a common password with a year.
 
-Attempts are counted in the cache in the database, separately for browsers in which the person signed in before. Such a browser
-is recognised by a signed cookie, which does not sign anybody in. If its wrong passwords were counted with all others, anybody
-could lock a person out by typing wrong passwords for her name. Settings name the cache, so this module imports no models.
+Attempts are counted in the cache in the database, separately for browsers in which the person signed in before. Such a browser is
+recognised by a signed cookie, which does not sign anybody in. If its attempts were counted with all others, anybody could lock a
+person out by typing wrong passwords for her name. The settings name this module's cache, so the module imports no models.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ ROWS = (
 REPEATED = re.compile(r"(.+?)\1+", re.DOTALL)
 FRAME = re.compile(r"^[\W\d_]+|[\W\d_]+$")
 FEWEST_CHARACTERS = 5
-# The patterns take time quadratic in the length, and a form may contain megabytes.
+# The time for the patterns grows with the square of the length, and a form may contain megabytes.
 MOST_LOOKED_AT = 200
-# The core, without digits and signs at both ends, counts from these lengths on.
+# The minimum lengths from which the core of a password, without digits and punctuation at both ends, is checked.
 SHORTEST_ROW, SHORTEST_WORD = 6, 4
-# Words that somebody who attacks this program tries first (docs/security/controls.md).
+# Words that an attacker of this program would try first (docs/security/controls.md).
 OWN_WORDS = frozenset(
     {"auditapp", "transcript", "transcripts", "interview", "interviews", "codebook", "coding", "coder"}
 )
@@ -64,7 +64,7 @@ def _is_row(word: str) -> bool:
 
 
 def _reduce(word: str) -> str:
-    """The repeated part of a repetition; any other word unchanged."""
+    """The repeated part of a word that is a repetition; any other word unchanged."""
     repeated = REPEATED.fullmatch(word)
     return repeated[1] if repeated else word
 
@@ -75,7 +75,7 @@ def _read_common_passwords() -> frozenset[str]:
 
 
 class PatternValidator:
-    """Refuses patterns, in the form of Django's own validators."""
+    """A validator, as Django expects them, that refuses patterns."""
 
     def validate(self, password: str, user: object = None) -> None:
         """Raise ``ValidationError`` for a pattern."""
@@ -83,7 +83,7 @@ class PatternValidator:
             raise ValidationError(SENTENCE, code="password_is_pattern")
 
     def get_help_text(self) -> str:
-        """The help of Django's forms next to the field."""
+        """The help text that Django's forms show next to the field."""
         return "Your password can’t be a repetition, a row of keys, or a common password with a few characters added."
 
 
@@ -120,15 +120,15 @@ def _name_cookie() -> str:
 
 
 class CountingCache(DatabaseCache):
-    """Raises an error if a count cannot be written, as on a full disk. Otherwise allauth would refuse the right password as one
-    too many."""
+    """Raises an error if a count cannot be written, for example on a full disk. Otherwise allauth would refuse the right password
+    because of too many attempts."""
 
     def add(self, key: str, *rest: Any, **more: Any) -> bool:
         """Store a missing value; returns whether it was missing. Raises ``OperationalError``."""
         for _ in range(2):
             if super().add(key, *rest, **more):
                 return True
-            # A lock of allauth may have gone between the two.
+            # A lock of allauth may have been removed between the two calls.
             if not key.startswith(COUNTS) or self.has_key(key):
                 return False
         raise OperationalError("Attempts to sign in cannot be counted, because the database takes no writes.")

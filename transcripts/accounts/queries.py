@@ -1,4 +1,4 @@
-"""Finding people by request, by secret, or by name; and questions to other rooms when an account is closed."""
+"""Find people by request, by secret or by name, and ask other rooms when an account is to be closed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.audit_trail.trail import SITE, describe_target
 from transcripts.hooks import account_closing, closing_checked, closing_reviewed, send
 
-# Enough to distinguish one's own sessions, but not enough to use one.
+# This many characters of a key distinguish a person's sessions, but are not enough to use one.
 REFERENCE_LENGTH = 16
 
 
@@ -56,17 +56,17 @@ def open_links() -> QuerySet[SignInLink]:
 
 
 def find_open_link(secret: str) -> SignInLink | None:
-    """The link of ``secret``, with its person, or ``None`` if it is unknown, used or too old."""
+    """The link with this secret, and its person, or ``None`` if it is unknown, used or too old."""
     return open_links().select_related("user").filter(secret_hash=hash_secret(secret)).first()
 
 
 def find_link(secret: str) -> SignInLink | None:
-    """The link of this secret, whether it still works or not."""
+    """The link with this secret, whether it still works or not."""
     return SignInLink.objects.select_related("user").filter(secret_hash=hash_secret(secret)).first()
 
 
 def explain_link(link: SignInLink | None) -> str:
-    """Why a link no longer works, and who can send a new one. Shown only to a person who has its secret."""
+    """Why a link does not work any more, and who can send a new one. Shown only to a person who has its secret."""
     if link is None:
         return "There is no such link. Part of its address may be missing. Copy all of it."
     made = AuditEvent.objects.filter(action="account.sign_in_link.created", target=describe_target(link)).first()
@@ -82,7 +82,7 @@ def _write_day(at: datetime.datetime) -> str:
 
 
 def find_link_origins(users: Iterable[User]) -> dict[int, LinkOrigin]:
-    """Who sent each of these people the link that still works, and when, by their ids. Two queries."""
+    """Who sent the link that still works to each of these people, and when, by the people's ids. Two queries."""
     links = list(open_links().filter(user__in=users))
     made = AuditEvent.objects.filter(
         stream=SITE, action="account.sign_in_link.created", target__in=[describe_target(link) for link in links]
@@ -95,7 +95,7 @@ def find_link_origins(users: Iterable[User]) -> dict[int, LinkOrigin]:
 
 
 def find_token(secret: str) -> ApiToken | None:
-    """The API token of this secret, with its person, or ``None`` if it is unknown, revoked or expired. One query."""
+    """The API token with this secret, and its person, or ``None`` if it is unknown, revoked or expired. One query."""
     tokens = living_tokens().select_related("user").filter(user__is_active=True)
     return tokens.filter(secret_hash=hash_secret(secret)).first()
 
@@ -125,22 +125,22 @@ def list_sessions(user: User, *, this: str | None) -> list[OpenSession]:
 
 
 def refer_to_session(key: str) -> str:
-    """The reference to a session in an address."""
+    """The reference that replaces a session's key in an address."""
     return hash_secret(key)[:REFERENCE_LENGTH]
 
 
 def find_user(username: str) -> User | None:
-    """The person of this name, whatever its case."""
+    """The person with this name, regardless of upper and lower case."""
     return User.objects.filter(username__iexact=User.normalize_username(username.strip())).first()
 
 
 def has_second_factor(user: AbstractBaseUser) -> bool:
-    """Whether ``user`` set up an app that makes codes."""
+    """Whether ``user`` has set up an app that makes codes."""
     return bool(Authenticator.objects.filter(user_id=user.pk, type=Authenticator.Type.TOTP).exists())
 
 
 def find_sealed(authenticator: Authenticator) -> str:
-    """The key of the encrypted value of a second factor: the secret of an app, or the seed of recovery codes."""
+    """The key under which a second factor has its encrypted value: the secret of an app, or the seed of recovery codes."""
     return "secret" if authenticator.type == Authenticator.Type.TOTP else "seed"
 
 
@@ -156,7 +156,7 @@ def find_broken_second_factors() -> list[str]:
 
 
 def list_site_owners() -> list[str]:
-    """The names of the owners of the site who have an open account, the first one first."""
+    """The names of the owners of the site who have an open account, the earliest account first."""
     owners = User.objects.filter(is_superuser=True, is_active=True)
     return list(owners.order_by("pk").values_list("username", flat=True))
 
@@ -167,12 +167,12 @@ def list_people() -> list[User]:
 
 
 def sign_in_address(secret: str) -> str:
-    """The complete address of a sign-in link, built from BASE_URL and never from the host that a request names."""
+    """The complete address of a sign-in link, built from BASE_URL and never from the host in a request."""
     return f"{settings.BASE_URL}{reverse('accounts:use_link', args=[secret])}"
 
 
 def find_obstacles(user: User) -> list[str]:
-    """The reasons why the account cannot be closed, with what to do; empty if it can."""
+    """The reasons why an account cannot be closed, with what to do about them; empty if it can be closed."""
     alone = (
         user.is_superuser and not User.objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk).exists()
     )
@@ -183,10 +183,10 @@ def find_obstacles(user: User) -> list[str]:
 
 
 def list_notes(user: User) -> list[str]:
-    """What the person who closes the account should know first."""
+    """What the person who closes an account should know before."""
     return [sentence for said in send(closing_reviewed, user=user) for sentence in said]
 
 
 def announce_closing(user: User, by: trail.Actor) -> None:
-    """Notify every room. Runs in the transaction that closes the account."""
+    """Notify every room that an account is being closed, in the transaction that closes it."""
     send(account_closing, user=user, by=by)

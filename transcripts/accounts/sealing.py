@@ -1,4 +1,4 @@
-"""Secrets: those that have to be read again are encrypted ("sealed") with FIELD_KEY; of others only a hash is kept."""
+"""Secrets: those that have to be read again are encrypted ("sealed") with FIELD_KEY; for others only a hash is stored."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class SealBroken(Exception):
 
 
 def seal(content: dict[str, str]) -> str:
-    """``content`` encrypted with the first key of FIELD_KEY. It contains its purpose, so that one encrypted value cannot be used
+    """Encrypt ``content`` with the first key of FIELD_KEY. It must contain its purpose, so that one encrypted value cannot be used
     in place of another."""
     return _open_box(tuple(settings.FIELD_KEYS)).encrypt(json.dumps(content).encode()).decode("ascii")
 
@@ -49,5 +49,5 @@ def make_secret() -> str:
 
 
 def hash_secret(secret: str) -> str:
-    """SHA-256 of a random secret of at least 256 bits (no salt is needed for those)."""
+    """SHA-256 of a random secret of at least 256 bits, which needs no salt."""
     return hashlib.sha256(secret.encode()).hexdigest()

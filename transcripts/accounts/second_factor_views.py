@@ -1,4 +1,4 @@
-"""allauth's pages of second factors, with our forms, answers and events. Loaded when one is opened: they load 20 MB."""
+"""allauth's pages for second factors, with our forms, responses and events. Loaded when one is opened, because this takes 20 MB."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from transcripts.accounts import actions
 from transcripts.accounts.queries import person_of
 from transcripts.accounts.sealing import hash_secret
 
-# Longer than a code is valid: its own thirty seconds, and those before and after.
+# Longer than a code is valid: for its own thirty seconds, and for the thirty seconds before and after.
 MEMORY_SECONDS = 120
 
 
@@ -42,7 +42,7 @@ class _Page:
 
 
 def tidy_form(form: Form) -> Form:
-    """Labels instead of placeholders, and a keyboard of digits."""
+    """Give a form labels instead of placeholders, and a numeric keyboard."""
     for name in form.fields.keys() & {"code"}:
         form.fields[name].label = "Code"
         form.fields[name].widget.attrs.pop("placeholder", None)
@@ -61,7 +61,7 @@ def find_status(form: Form) -> int:
 
 
 class _Once:
-    """Accepts each code only once: allauth remembers it for only thirty seconds, but codes may arrive half a minute late."""
+    """Accepts each code only once: allauth remembers a code for only thirty seconds, but codes may arrive half a minute late."""
 
     def clean_code(self) -> str:
         code: str = super().clean_code()  # type: ignore[misc]
@@ -79,20 +79,20 @@ def _use_code(authenticator: Authenticator, code: str) -> bool:
 
 
 class AuthenticateForm(_Once, forms.AuthenticateForm):  # type: ignore[misc]
-    """A code at signing in."""
+    """The form for a code at sign-in."""
 
 
 class ReauthenticateForm(_Once, forms.ReauthenticateForm):  # type: ignore[misc]
-    """A code later on."""
+    """The form for a code at a later time."""
 
 
 class Authenticate(base.AuthenticateView):  # type: ignore[misc]
-    """The code, after the password or a link."""
+    """The page that asks for a code after the password or a link."""
 
     form_class = AuthenticateForm
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Take the code, or go back to the sign-in page."""
+        """Accept the code, or go back to the sign-in page."""
         answer: HttpResponse = (
             self.stage.abort() if "cancel" in request.POST else super().post(request, *args, **kwargs)
         )
@@ -109,7 +109,7 @@ class Authenticate(base.AuthenticateView):  # type: ignore[misc]
 
 
 class Reauthenticate(_Page, base.ReauthenticateView):  # type: ignore[misc]
-    """A code, before something that cannot be taken back."""
+    """The page that asks for a code before something that cannot be undone."""
 
     form_class = ReauthenticateForm
 
@@ -130,7 +130,7 @@ class Activate(_Page, totp.ActivateTOTPView):  # type: ignore[misc]
         user = person_of(self.request)
         with transaction.atomic():
             response: HttpResponse = super().form_valid(form)
-            # Nobody who saw it typed can sign in with it.
+            # A person who saw the code being typed cannot sign in with it.
             _use_code(Authenticator.objects.get(user=user, type=Authenticator.Type.TOTP), form.cleaned_data["code"])
             actions.record_second_factor(user=user, change="added", by=user)
             actions.end_sessions(user=user, by=user, keep=self.request.session.session_key)
@@ -150,7 +150,7 @@ class Deactivate(_Page, totp.DeactivateTOTPView):  # type: ignore[misc]
 
 
 class GenerateCodes(_Page, recovery_codes.GenerateRecoveryCodesView):  # type: ignore[misc]
-    """Make new recovery codes in place of the old ones."""
+    """Make new recovery codes, which replace the old ones."""
 
     def form_valid(self, form: Form) -> HttpResponse:
         user = person_of(self.request)
@@ -169,7 +169,7 @@ generate_codes = GenerateCodes.as_view()
 
 
 def draw_code(text: str) -> dict[str, object]:
-    """A QR code: how many squares wide, and the dark ones as the path of an SVG."""
+    """A QR code: its width in squares, and the dark squares as the path of an SVG."""
     code = QRCode(border=4)
     code.add_data(text)
     rows = code.get_matrix()

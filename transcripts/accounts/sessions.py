@@ -2,8 +2,8 @@
 
 A session ends after SESSION_IDLE_HOURS without use, and SESSION_DAYS after its person signed in.
 
-Django's own classes do the same through query sets, which take five times as long to build as a database to answer;
-that is a fifth of the time it takes to save a code (perf/saves.py). Writing and everything rare is left to them.
+Django's own classes do the same with QuerySets, which take five times as long to build as the database needs to answer. That is a
+fifth of the time it takes to save a code (perf/saves.py). Writing and everything rare is left to Django's classes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SELECT session_data, last_used_at < %s FROM accounts_session
 WHERE session_key = %s AND expire_date > %s AND last_used_at > %s
 """
 USED = "UPDATE accounts_session SET last_used_at = %s WHERE session_key = %s AND last_used_at < %s"
-# How late the time of the last use may be, because writing it at each request would make each request a write.
+# By how much the time of the last use may be out of date, so that not every request writes to the database.
 LATENESS = datetime.timedelta(minutes=5)
 BEGAN, DEVICE = "began_at", "device"
 RIGHTS = ("may_start_studies", "may_invite")
@@ -50,7 +50,7 @@ PERSON_FIELDS = (
 )
 PERSON = f"SELECT {', '.join(PERSON_FIELDS)} FROM accounts_user WHERE id = %s"  # noqa: S608
 UNKNOWN_BROWSER = "an unknown browser"
-# In this order, because a browser also names those with which it claims to be compatible.
+# The order matters, because a browser also names the browsers with which it claims to be compatible.
 BROWSERS = (
     ("Edg", "Edge"),
     ("OPR/", "Opera"),
@@ -78,7 +78,7 @@ class SessionStore(db.SessionStore):
     """A session in the database."""
 
     def decode(self, session_data: bytes | str) -> dict[str, Any]:
-        """The content of a session. Sessions change rarely, so each is verified and unpacked once."""
+        """The content of a session. Sessions change rarely, so each is verified and decoded only once."""
         return copy.deepcopy(_decode(session_data))
 
     @classmethod
@@ -86,7 +86,7 @@ class SessionStore(db.SessionStore):
         return Session
 
     def load(self) -> dict[str, Any]:
-        """The content of the session; empty, and without a key, if it is unknown or has ended."""
+        """The content of the session. If it is unknown or has ended, the content is empty and the session has no key."""
         now = timezone.now()
         at, late, idle = map(connection.ops.adapt_datetimefield_value, (now, now - LATENESS, now - find_idle_limit()))
         with connection.cursor() as cursor:
@@ -101,7 +101,7 @@ class SessionStore(db.SessionStore):
         return self.decode(row[0])
 
     def create_model_instance(self, data: dict[str, Any]) -> Session:
-        """The row that stores the session now."""
+        """The row that stores the session in its current state."""
         now = timezone.now()
         began = data.setdefault(BEGAN, now.timestamp())
         return Session(
@@ -115,7 +115,7 @@ class SessionStore(db.SessionStore):
         )
 
     def get_expiry_age(self, **_: Any) -> int:
-        """The seconds for which the session can still be used; storing it again does not move its end."""
+        """The number of seconds for which the session can still be used; storing it again does not extend this."""
         now = timezone.now().timestamp()
         return max(0, int(self.get(BEGAN, now) + settings.SESSION_COOKIE_AGE - now))
 
@@ -132,9 +132,9 @@ class SessionStore(db.SessionStore):
 
 @contextlib.contextmanager
 def without_waiting() -> Iterator[None]:
-    """For minor writes during a request, which are skipped if SQLite is busy with other writes, or cannot write.
+    """For minor writes during a request, which are skipped if SQLite is busy with other writes or cannot write.
 
-    SQLite would wait for twenty seconds, and the page with it.
+    Otherwise SQLite, and with it the page, would wait for twenty seconds.
     """
     waits = connection.vendor == "sqlite" and not connection.in_atomic_block
     with contextlib.suppress(OperationalError), connection.cursor() as cursor:
@@ -155,7 +155,7 @@ def find_idle_limit() -> datetime.timedelta:
 
 
 def begin_session(*, request: HttpRequest) -> None:
-    """Store when, and in which browser, a person signed in. Called at sign-in."""
+    """Store when and in which browser a person signed in. Called at sign-in."""
     request.session[BEGAN] = timezone.now().timestamp()
     request.session[DEVICE] = name_device(request.headers.get("User-Agent", ""))
 
@@ -166,10 +166,10 @@ def _decode(session_data: bytes | str) -> dict[str, Any]:
 
 
 class PersonBackend(AuthenticationBackend):  # type: ignore[misc]  # allauth has no types
-    """Signs people in as allauth does, and loads them by one plain statement."""
+    """Signs people in as allauth does, but loads them with a plain SQL statement."""
 
     def get_user(self, user_id: int) -> User | None:
-        """The person of that number, or ``None`` for one that is unknown or switched off. Rare columns are deferred."""
+        """The person with this id, or ``None`` if she is unknown or not active. Rarely used columns are deferred."""
         with connection.cursor() as cursor:
             cursor.execute(PERSON, [user_id])
             row = cursor.fetchone()
@@ -183,7 +183,7 @@ class PersonBackend(AuthenticationBackend):  # type: ignore[misc]  # allauth has
 
 
 def _read_list(stored: object) -> list[str]:
-    """A list that a database returns as text, or as a list."""
+    """A list, which some databases return as text."""
     read = json.loads(stored) if isinstance(stored, str) else stored
     return read if isinstance(read, list) else []
 
@@ -206,7 +206,7 @@ class MessageStorage(FallbackStorage):
 
 
 def name_device(user_agent: str) -> str:
-    """The browser and the system that a header User-Agent names, such as "Firefox on Windows".
+    """The browser and the operating system that a User-Agent header names, such as "Firefox on Windows".
 
     Unknown values are not repeated, because anybody can send any header.
     """

@@ -12,7 +12,7 @@ from transcripts.accounts import views
 
 
 def load_late(name: str) -> Callable[..., HttpResponseBase]:
-    """A page of second factors. What it needs is loaded when somebody opens it."""
+    """A page for second factors, which is loaded only when somebody opens it."""
 
     def show(request: HttpRequest, **kwargs: object) -> HttpResponseBase:
         views = import_module("transcripts.accounts.second_factor_views")
@@ -43,7 +43,7 @@ account_pages = [
     path("account/tokens/<int:token_id>/revoke/", views.revoke_token, name="revoke_token"),
 ]
 
-# Of allauth's pages only these exist, under the names that allauth and Django look up. There is no sign-up, no e-mail.
+# The only pages of allauth, under the names that allauth and Django look up. There is no sign-up and no e-mail.
 urlpatterns = [
     path("accounts/login/", views.SignIn.as_view(), name="account_login"),
     path("accounts/logout/", views.SignOut.as_view(), name="account_logout"),

@@ -38,12 +38,12 @@ DAY = 24 * 3600
 
 
 class SignIn(LoginView):  # type: ignore[misc]
-    """User name and password. A class, because allauth's view is one."""
+    """Sign in with user name and password. A class, because allauth's view is one."""
 
     form_class = SignInForm
 
     def form_invalid(self, form: SignInForm) -> HttpResponse:
-        """The form again: 422 for a wrong entry, 429 once there were too many."""
+        """Show the form again: 422 for a wrong entry, 429 after too many."""
         page = self.get_context_data(form=form)
         if form.was_tried_too_often:
             headers = {"Retry-After": "300"}
@@ -52,7 +52,7 @@ class SignIn(LoginView):  # type: ignore[misc]
 
 
 class SignOut(LogoutView):  # type: ignore[misc]
-    """Sign out. The browser also drops what another tab has prefetched (static/js/desk.js)."""
+    """Sign out. The browser also deletes what another tab has prefetched (static/js/desk.js)."""
 
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
         response: HttpResponseBase = super().dispatch(request, *args, **kwargs)
@@ -61,7 +61,7 @@ class SignOut(LogoutView):  # type: ignore[misc]
 
 
 class Reauthenticate(ReauthenticateView):  # type: ignore[misc]
-    """The password once more, before something that cannot be taken back."""
+    """Ask for the password once more, before something that cannot be undone."""
 
     def get_form(self, form_class: type[Form] | None = None) -> Form:
         """allauth's form with a label instead of a placeholder."""
@@ -72,7 +72,7 @@ class Reauthenticate(ReauthenticateView):  # type: ignore[misc]
         return form
 
     def form_invalid(self, form: Form) -> HttpResponse:
-        """The form again."""
+        """Show the form again."""
         page = self.get_context_data(form=form)
         return self.render_to_response(page, status=HTTPStatus.UNPROCESSABLE_ENTITY)  # type: ignore[no-any-return]
 
@@ -89,7 +89,7 @@ def use_link(request: HttpRequest, secret: str) -> HttpResponse:
         if request.user.is_authenticated:
             logout(request)
         note_link(request, user)
-        # As after a password: a second factor is asked for, if there is one.
+        # The same steps as after a password: a second factor is asked for, if there is one.
         answer: HttpResponse = perform_login(request, Login(user=user, redirect_url=reverse("studies:land")))
         if not user.has_usable_password():
             messages.info(
@@ -120,7 +120,7 @@ def me(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def create_token(request: HttpRequest) -> HttpResponse:
-    """Make a token and show it, this once."""
+    """Make a token and show it, only this once."""
     form = TokenForm(request.POST)
     if not form.is_valid():
         return _render_me(request, form)
@@ -143,7 +143,7 @@ def revoke_token(request: HttpRequest, token_id: int) -> HttpResponse:
 
 @require_safe
 def show_second_factor(request: HttpRequest) -> HttpResponse:
-    """Whether one has a second factor, and how to set one up."""
+    """Whether the person has a second factor, and how to set one up."""
     user = queries.person_of(request)
     page = {"has_second_factor": queries.has_second_factor(user), "is_required": is_required(user)}
     return render(request, "mfa/index.html", page)
@@ -151,7 +151,7 @@ def show_second_factor(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def list_sessions(request: HttpRequest) -> HttpResponse:
-    """Where one is signed in."""
+    """The browsers in which the person is signed in."""
     sessions = queries.list_sessions(queries.person_of(request), this=request.session.session_key)
     page = {"sessions": sessions, "idle_hours": settings.SESSION_IDLE_HOURS, "days": settings.SESSION_COOKIE_AGE // DAY}
     return render(request, "accounts/sessions.html", page)
@@ -186,13 +186,13 @@ def _count_ended(number: int) -> str:
 @reauthentication_required  # type: ignore[untyped-decorator]
 @require_http_methods(["GET", "HEAD", "POST"])
 def close_account(request: HttpRequest) -> HttpResponse:
-    """Close one's own account, after showing the effects."""
+    """Close one's own account, after a page that shows the effects."""
     user = queries.person_of(request)
     if request.method == "POST":
         try:
             actions.close_account(user=user, by=user)
         except Refused:
-            pass  # the page below says why
+            pass  # the page that is shown next says why
         else:
             logout(request)
             messages.success(request, "Your account is closed, and you are signed out.")
@@ -205,7 +205,7 @@ def close_account(request: HttpRequest) -> HttpResponse:
 @rate_limit(action="change_password")  # type: ignore[untyped-decorator]
 @require_http_methods(["GET", "HEAD", "POST"])
 def set_password(request: HttpRequest) -> HttpResponse:
-    """Set a first or a new password; the old one is required, unless a link has proved who this is."""
+    """Set a first or a new password. The old one is required, unless the person has just signed in by a link."""
     user = queries.person_of(request)
     asks_for_old = user.has_usable_password() and not came_by_link(request, user)
     form_class = PasswordChangeForm if asks_for_old else SetPasswordForm
@@ -243,7 +243,7 @@ def _render_me(request: HttpRequest, form: TokenForm, made: ApiToken | None = No
 
 
 def owner_view(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Only for the owners of the site."""
+    """Restrict a view to the owners of the site."""
 
     @wraps(view)
     def wrapped(request: HttpRequest, **kwargs: int) -> HttpResponse:
@@ -257,14 +257,14 @@ def owner_view(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]
 @owner_view
 @require_safe
 def list_people(request: HttpRequest) -> HttpResponse:
-    """Everybody with an account, and what each may do on the site."""
+    """Everybody with an account, and what each person may do on the site."""
     return render(request, "accounts/people.html", {"people": queries.list_people()})
 
 
 @owner_view
 @require_safe
 def show_person(request: HttpRequest, user_id: int) -> HttpResponse:
-    """An account: where it is used, and what closing it would mean."""
+    """An account: where it is signed in, and what closing it would mean."""
     person = find_person(user_id)
     page = {
         "person": person,
@@ -321,7 +321,7 @@ def reopen_account(request: HttpRequest, user_id: int) -> HttpResponse:
 
 
 def find_person(user_id: int) -> User:
-    """The person of that number, or 404."""
+    """The person with this id. Raises Http404."""
     return get_object_or_404(User, pk=user_id)
 
 
@@ -332,7 +332,7 @@ def _describe_closing(person: User) -> dict[str, object]:
 
 @require_POST
 def dismiss_introduction(request: HttpRequest) -> HttpResponse:
-    """Stop showing the introduction of a page. Without a script, the page is opened again."""
+    """Stop showing the introduction of a page. Without JavaScript, the page is loaded again."""
     with at_top(request):
         actions.dismiss_introduction(page=request.POST.get("page", ""), by=queries.person_of(request))
     if request.headers.get("HX-Request"):
@@ -341,7 +341,7 @@ def dismiss_introduction(request: HttpRequest) -> HttpResponse:
     is_ours = url_has_allowed_host_and_scheme(
         back, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
-    # An address that Django could take for the name of a route is not one of ours.
+    # The address must begin with a slash, because Django could take any other for the name of a route.
     return redirect(back if is_ours and back.startswith("/") else "studies:list")
 
 

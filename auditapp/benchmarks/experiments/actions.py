@@ -1,4 +1,4 @@
-"""What is done to an experiment: its plan is locked, its units are loaded, and a sample of them is drawn for the audit."""
+"""Lock the plan of an experiment, load its units, and draw a sample of them for the audit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAX_SAMPLE = 1_000
 
 
 class Loaded(NamedTuple):
-    """What a file of units brought."""
+    """The result of loading a file of units."""
 
     new: Annotated[int, "Number of units that were not there."]
     completed: Annotated[int, "Number of existing units for which outcomes were added."]
@@ -42,7 +42,7 @@ def lock_plan(*, study: Study, plan: Plan, by: trail.Actor, name: str = "") -> E
     """
     needed = "Give the experiment a name."
     name = check_text(name or plan.name, field="name", max_length=MAX_NAME, needed=needed, one_line=True)
-    # Names are given out one at a time.
+    # The study is locked, so that two plans cannot take the same name at once.
     Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     known = Experiment.objects.filter(study=study, name__iexact=name).first()
     if known is not None:
@@ -69,11 +69,11 @@ def lock_plan(*, study: Study, plan: Plan, by: trail.Actor, name: str = "") -> E
 def load_enrolments(*, experiment: Experiment, data: bytes, by: trail.Actor) -> Loaded:
     """Store the units of a CSV in UTF-8, all or none.
 
-    An existing unit with outcomes that were not known before is completed with a new row, and its previous row is kept. A unit
-    with another arm or group than before, or a known outcome with another value, is refused. Raises ``Refused``.
+    An existing unit with outcomes that were not known before gets a new row, and its previous row is kept. A unit with another arm
+    or group than before is refused, and so is a known outcome with another value. Raises ``Refused``.
     """
     try:
-        # Read to its end before anything is locked: others can write meanwhile.
+        # The whole file is read before anything is locked, so that others can write meanwhile.
         units = list(read_units(io.BytesIO(data), read_stored_plan(experiment), name="The file"))
     except ReadError as error:
         raise Refused(str(error), field="file") from None
@@ -94,11 +94,10 @@ def load_enrolments(*, experiment: Experiment, data: bytes, by: trail.Actor) -> 
 
 @transaction.atomic
 def draw_audit(*, experiment: Experiment, per_arm: int, seed: int, by: trail.Actor) -> list[SampledUnit]:
-    """Draw the units whose threads are to be read: the same number from each arm, at random by ``seed``, in random order over
-    all arms.
+    """Draw the units whose threads are to be read: ``per_arm`` from each arm, at random by ``seed``, in random order over all arms.
 
-    An experiment has only one sample, because with a second one people could choose between them. Raises ``Refused``, also if an
-    arm has fewer units.
+    An experiment has only one sample, because if there were two, people could choose between them. Raises ``Refused``, for example
+    if an arm has too few units.
     """
     if not 1 <= per_arm <= MAX_SAMPLE:
         raise Refused(f"Draw 1 to {MAX_SAMPLE:,} units of each arm.", field="per_arm")
@@ -112,7 +111,7 @@ def draw_audit(*, experiment: Experiment, per_arm: int, seed: int, by: trail.Act
     drawing = random.Random(seed)  # noqa: S311 - a sample, not a secret
     drawn: list[tuple[str, str]] = []
     for arm in sorted(read_stored_plan(held).allocation):
-        # By their names, so that the draw depends on the units and the seed alone.
+        # Sorted by name, so that the draw depends only on the units and the seed.
         units = sorted(held.enrolments.current().filter(arm=arm).values_list("unit", flat=True))
         if len(units) < per_arm:
             raise Refused(

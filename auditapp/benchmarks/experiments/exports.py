@@ -34,10 +34,10 @@ COLUMNS = [
 
 
 def read_rows(scope: Scope) -> Iterator[Sequence[object]]:
-    """Every unit of every experiment, ordered by name, because the order in a file may reveal the arms. Empty for a person who
-    sees only her own work.
+    """Every unit of every experiment, ordered by name, because the order of the loaded file may reveal the arms. Empty for a person
+    who sees only her own work.
 
-    For a unit whose thread is masked, it says only that the unit was assigned. This applies to all units of a sample, from the
+    For a unit whose thread is masked, the row says only that the unit was assigned. This applies to all units of a sample, from the
     draw until none of its threads is masked any more, and to units whose threads may still be imported.
     """
     if scope.only is not None:

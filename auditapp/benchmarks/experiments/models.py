@@ -1,4 +1,4 @@
-"""Experiments in deployment: a plan that was locked, the units that were assigned, and a sample of their threads to be read."""
+"""Experiments in deployment: a locked plan, the assigned units with their outcomes, and a sample of their threads to be read."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from transcripts.studies.models import Study
 
 
 class Experiment(models.Model):
-    """A comparison of two systems in deployment; paper 001, Table 4B. ``plan`` is what was locked, as plans are written to
-    files; it never changes, and ``sha256`` is its hash. Outcomes are taken in only afterwards."""
+    """A comparison of two systems in deployment; paper 001, Table 4B. ``plan`` is the locked plan as it is written to files; it
+    never changes, and ``sha256`` is its hash. Outcomes are loaded only afterwards."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="experiments")
     name = models.CharField(max_length=100, help_text="Name of the experiment, as reports call it. It never changes.")
@@ -39,15 +39,15 @@ class EnrolmentQuerySet(models.QuerySet["Enrolment"]):
     """Which enrolments count."""
 
     def current(self) -> Self:
-        """The rows that no later file has completed."""
+        """The rows that no later file has replaced with more outcomes."""
         return self.filter(is_current=True)
 
 
 class Enrolment(models.Model):
-    """The assignment of a unit (a user, a request) to an arm, with its outcomes: {name of an outcome: true or false, or a
-    number if the plan says so}, as far as they are known.
+    """The assignment of a unit (a user, a request) to an arm, with the known outcomes: {name of an outcome: true or false, or a
+    number if the plan says so}.
 
-    An outcome that arrives later is a new row, and the row before is no longer current; what was known never changes.
+    If an outcome arrives later, the unit gets a new row, and the previous row is no longer current; known outcomes never change.
     """
 
     experiment = models.ForeignKey(Experiment, on_delete=models.PROTECT, related_name="enrolments")
@@ -73,8 +73,8 @@ class Enrolment(models.Model):
 
 
 class SampledUnit(models.Model):
-    """A unit that was drawn for the audit: its thread is imported masked and read like any other. ``place`` is its random
-    position in the list of units to be fetched, so that the list reveals nothing about the arms."""
+    """A unit that was drawn for the audit; its thread is imported masked and read like any other. ``place`` is its position in the
+    list of units to be fetched, which is random so that the list reveals nothing about the arms."""
 
     experiment = models.ForeignKey(Experiment, on_delete=models.PROTECT, related_name="sampled")
     unit = models.CharField(max_length=200)

@@ -1,4 +1,4 @@
-"""What is read of experiments."""
+"""Experiments with their reports and samples."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ LOADED = "experiments.units.loaded"
 
 
 class Sample(NamedTuple):
-    """The sample of an experiment: its units in the order in which they are listed, the thread of each that the study has, and
-    how many of these threads are masked."""
+    """The sample of an experiment: its units in the order of the list, the thread of each unit as far as the study has it, and how
+    many of these threads are masked."""
 
     units: list[SampledUnit]
     threads: dict[str, int]
@@ -47,12 +47,12 @@ class Sample(NamedTuple):
 
     @property
     def found(self) -> int:
-        """How many of the units have their thread in the study."""
+        """How many of the units have a thread in the study."""
         return len(self.threads)
 
     @property
     def is_open(self) -> bool:
-        """Whether the arms of its units may be shown: their threads were imported, and none is masked any more."""
+        """Whether the arms of its units may be shown: threads of the sample were imported, and none of them is masked any more."""
         return bool(self.threads) and not self.masked
 
 
@@ -67,8 +67,8 @@ def list_experiments(study: Study) -> list[Experiment]:
 
 
 def read_report(experiment: Experiment, *, viewer: Viewer | None = None, coder: str = "") -> dict[str, Any]:
-    """The report of an experiment; see ``effects.report_experiment``. With ``loads``, see ``count_loads``, and ``moves``: of the
-    sample's threads, or None where no sample was drawn; see ``read_moves``, also for ``viewer`` and ``coder``. Raises ``Refused``.
+    """The report of an experiment (see ``effects.report_experiment``), with ``loads`` (see ``count_loads``) and the ``moves`` of
+    the sample's threads, None if no sample was drawn (see ``read_moves``, also for ``viewer`` and ``coder``). Raises ``Refused``.
     """
     return {
         **report_experiment(read_tally(experiment), read_stored_plan(experiment)),
@@ -87,12 +87,12 @@ def count_loads(experiment: Experiment) -> int:
 
 
 def read_moves(experiment: Experiment, *, viewer: Viewer | None = None, coder: str = "") -> dict[str, Any] | None:
-    """The moves of the sample's threads by arm, as ``moves.compare_moves`` returns them; None where no sample was drawn.
+    """The moves of the sample's threads by arm, as ``effects.compare_moves`` returns them; None if no sample was drawn.
 
-    With ``drawn``, how many units were drawn, ``found``, of how many the study has the thread, and ``masked``, how many of these
-    are masked. While any thread is masked, neither arms nor effects are shown, because with few threads in an arm the effects
-    would reveal the arm of each. By blind readings of ``coder``, as far as ``viewer`` may see them; without a viewer all are
-    read. Raises ``Refused`` for a coder who has read none of the threads.
+    ``drawn`` is the number of units drawn, ``found`` the number of these whose thread the study has, and ``masked`` the number of
+    masked threads among them. While any thread is masked, neither arms nor effects are shown, because with few threads in an arm
+    the effects would reveal the arm of each. The moves are from the blind readings of ``coder``, as far as ``viewer`` may see them;
+    without a viewer, all are used. Raises ``Refused`` for a coder who has read none of the threads.
     """
     sample = read_sample(experiment)
     if not sample.units:
@@ -118,13 +118,13 @@ def read_moves(experiment: Experiment, *, viewer: Viewer | None = None, coder: s
 
 
 def read_tally(experiment: Experiment) -> Tally:
-    """Its units counted."""
+    """Count the units of an experiment."""
     rows = experiment.enrolments.current().values_list("unit", "arm", "group", "outcomes")
     return tally_units(starmap(Unit, rows.iterator(chunk_size=5_000)))
 
 
 def read_sample(experiment: Experiment) -> Sample:
-    """The sample, with the thread of each unit that the study has: the one whose id in its file is the unit's, masked or not."""
+    """The sample, with the threads that the study has: a unit's thread is the one with the unit's id in its file, masked or not."""
     units = list(experiment.sampled.order_by("place"))
     names = [unit.unit for unit in units]
     threads: dict[str, int] = {}
@@ -135,7 +135,7 @@ def read_sample(experiment: Experiment) -> Sample:
 
 
 def describe_experiment(experiment: Experiment, report: Mapping[str, Any], sample: Sample) -> dict[str, Any]:
-    """The facts of an experiment for its sentences in a paper. Moves are not included, because they are codings of one person."""
+    """The facts of an experiment for its sentences in a paper. Moves are not included, because they are one person's codings."""
     plan = read_stored_plan(experiment)
     threads = experiment.study.interviews.filter(pk__in=list(sample.threads.values()))
     return {
@@ -166,7 +166,7 @@ def describe_experiment(experiment: Experiment, report: Mapping[str, Any], sampl
 
 
 def read_notes(study: Study) -> dict[str, Any]:
-    """Every experiment of a study, for its methods paragraph. Empty where there is none."""
+    """Every experiment of a study, for its methods paragraph. Empty if there are none."""
     experiments = list_experiments(study)
     if not experiments:
         return {}

@@ -1,4 +1,4 @@
-"""What experiments add to the registries of other apps."""
+"""What experiments register with other rooms."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Pages of experiments: the list with the form of a plan, and one experiment with its figures and its sample; and its figures as
-charts and tables, also for a paper.
+"""Pages of experiments: the list with the form for a plan, and one experiment with its figures and its sample. The figures are
+shown as charts and tables, also for a paper.
 
-Coders see none of it: they read the threads of the sample without knowing what came out.
+Coders see none of this: they read the threads of the sample without knowing the results.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class DrawForm(forms.Form):
 
 
 class Figures(NamedTuple):
-    """What the file of figures is made of: the report, and the SHA-256 of the plan that it follows."""
+    """The content of the file of figures: the report, and the SHA-256 of the plan that it follows."""
 
     report: Mapping[str, Any]
     plan_sha256: str
@@ -116,14 +116,14 @@ def list_effects(report: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[
 
 
 def list_moves(report: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """The same of each move of the sample's threads that can be told, its name in the place of the outcome."""
+    """The same for each move of the sample's threads that has an effect, with the name of the move instead of an outcome."""
     for effect in (report["moves"] or {"effects": {}})["effects"].values():
         yield f"move: {effect['name']}", "", effect
 
 
 def _read_figures(figures: Figures) -> Iterator[TableRow]:
-    """Effects, then the moves of the sample, which count threads. What is missing, and whether groups differ, is in rows of all
-    units."""
+    """Effects, then the moves of the sample, which count threads. Missing outcomes, and whether groups differ, are in the rows for
+    all units."""
     report = figures.report
     p_groups_differ = (report["interaction"] or {}).get("p")
     for outcome, group, effect in (*list_effects(report), *list_moves(report)):
@@ -145,7 +145,7 @@ def _read_figures(figures: Figures) -> Iterator[TableRow]:
 
 
 def _name_side(side: Sequence[int] | Mapping[str, Any]) -> Iterable[tuple[str, object]]:
-    """How many units of how many, or the mean of how many."""
+    """The counts of one side: how many units of how many, or the mean of how many values."""
     return side.items() if isinstance(side, Mapping) else zip(("yes", "n"), side, strict=True)
 
 
@@ -198,7 +198,7 @@ def list_cells(effects: Iterable[tuple[str, str, Mapping[str, Any]]]) -> Iterato
 
 
 def list_arms(report: Mapping[str, Any]) -> Iterator[list[str]]:
-    """By arm, the units assigned and those with the primary outcome, then how many have it and their share, or mean and spread."""
+    """For each arm, the assigned units, those with a known primary outcome, and the number and share with it, or mean and SD."""
     for arm, own in report["arms"].items():
         is_share = "yes" in own
         value = write_number(own["rate" if is_share else "mean"], 3)
@@ -208,14 +208,14 @@ def list_arms(report: Mapping[str, Any]) -> Iterator[list[str]]:
 
 
 def list_missing(report: Mapping[str, Any]) -> Iterator[list[str]]:
-    """By outcome, how many units of each arm are without it, and the bounds of the difference: cells of a table with a column for
-    each arm."""
+    """For each outcome, how many units of each arm lack it, and the bounds of the difference: the cells of a table with a column
+    for each arm."""
     for name, found in report["missing"].items():
         yield [name, *(write_out_of(*counts) for counts in found["arms"].values()), write_bounds(found)]
 
 
 def list_remarks(report: Mapping[str, Any]) -> list[str]:
-    """What a file says of the differences: whether groups differ, what is missing, how often units were loaded, and marks."""
+    """What a file says about the differences: whether groups differ, what is missing, how often units were loaded, and marks."""
     missing = [f"Missing, {name}: {write_missing(found)}." for name, found in report["missing"].items()]
     if any(found["bounds"] for found in report["missing"].values()):
         missing.append(BOUNDS_EXPLAINED)
@@ -224,8 +224,8 @@ def list_remarks(report: Mapping[str, Any]) -> list[str]:
 
 
 def draw_effects(report: Mapping[str, Any], plan_sha256: str) -> list[RowChart]:
-    """Every difference with its interval, and a line at 0: those of shares in one chart, and each outcome that
-    is a number in one of its own, for numbers have scales of their own."""
+    """Every difference with its interval, and a line at 0. Differences of shares are in one chart; each numeric outcome has a
+    separate chart, because it has a different scale."""
     by_outcome: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
     for outcome, group, effect in list_effects(report):
         of = outcome if effect["kind"] == "mean" else ""
@@ -244,7 +244,7 @@ def draw_effects(report: Mapping[str, Any], plan_sha256: str) -> list[RowChart]:
 
 
 def draw_moves(report: Mapping[str, Any], plan_sha256: str) -> RowChart:
-    """The same of the moves of the sample's threads."""
+    """The same for the moves of the sample's threads."""
     named = [(effect["name"], effect) for _, _, effect in list_moves(report)]
     title = _name_chart(report, "differences in threads with each move,")
     missing = "No move is enacted in the threads read, or threads of only one arm are read to the end."
@@ -267,7 +267,7 @@ def _draw(
         )
         for name, effect in shown
     ]
-    # The scale of a number is that of its differences; shares are drawn on one that is not stretched.
+    # For a numeric outcome, the scale fits its differences; for shares, it is fixed.
     reach = max((abs(end) for _, effect in shown for end in effect["ci"] or [effect["difference"]]), default=0.2)
     reach = reach if key.startswith("effects-") and reach else 0.2
     return RowChart(
@@ -293,7 +293,7 @@ def _dot(effect: Mapping[str, Any]) -> Dot:
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.SEE_ALL_CODINGS)
 def show_list(request: StudyRequest) -> HttpResponse:
-    """Every experiment, and for leads the form that locks the plan of another."""
+    """Every experiment, and for leads the form that locks a new plan."""
     may_write = Permission.SET_METHOD in request.role.permissions
     form = PlanForm() if may_write else None
     if request.method == "POST":
@@ -320,7 +320,7 @@ def show(request: StudyRequest, experiment_id: int) -> HttpResponse:
 @require_POST
 @study_view(Permission.SET_METHOD)
 def load(request: StudyRequest, experiment_id: int) -> HttpResponse:
-    """Load a file of units: all of them, or none."""
+    """Load a file of units, all or none."""
     experiment = _find(request, experiment_id)
     form = UnitsForm(request.POST, request.FILES)
     if form.is_valid():
@@ -352,7 +352,7 @@ def draw(request: StudyRequest, experiment_id: int) -> HttpResponse:
 @require_POST
 @study_view(Permission.SET_METHOD)
 def list_sample(request: StudyRequest, experiment_id: int) -> HttpResponse:
-    """The units of the sample, without their arms: what the keeper of the logs is asked for."""
+    """The units of the sample without their arms, as a list for the person who keeps the logs."""
     experiment = _find(request, experiment_id)
     return _send(request, experiment, SAMPLE, read_sample(experiment).units, "csv")
 
@@ -360,7 +360,7 @@ def list_sample(request: StudyRequest, experiment_id: int) -> HttpResponse:
 @require_POST
 @study_view(Permission.SEE_ALL_CODINGS)
 def download(request: StudyRequest, experiment_id: int, format: str) -> HttpResponse:
-    """The figures as a table, or as JSON the whole report."""
+    """The figures as a table, or the whole report as JSON."""
     experiment = _find(request, experiment_id)
     report = _read(request, experiment)
     if format == "json":
@@ -386,7 +386,7 @@ def _find(request: StudyRequest, experiment_id: int) -> Experiment:
 
 
 def _read(request: StudyRequest, experiment: Experiment) -> dict[str, Any]:
-    """The report as this person may see it; by the readings of ``coder``, where she has read any thread of the sample."""
+    """The report as this person may see it, from the readings of ``coder`` if that coder has read any thread of the sample."""
     asked = request.POST if request.method == "POST" else request.GET
     try:
         return read_report(experiment, viewer=get_viewer(request), coder=asked.get("coder", ""))

@@ -59,7 +59,7 @@ COLUMNS = [
 
 
 def read_scripts(scope: Scope) -> Iterator[Sequence[object]]:
-    """Every number of every script."""
+    """Every script with all its numbers."""
     scripts = Script.objects.filter(study=scope.study).prefetch_related("questions").order_by("name", "number")
     for script in scripts.iterator(chunk_size=200):
         questions = [
@@ -70,7 +70,7 @@ def read_scripts(scope: Scope) -> Iterator[Sequence[object]]:
 
 
 def list_ended(scope: Scope) -> QuerySet[Session]:
-    """The ended interviews that were held here; for one person, only those that she opened."""
+    """The ended interviews that were held here; in an export for one person, only those that she opened."""
     ended = (Q(state=Session.State.STORED) & scope.within("interview")) | Q(state=Session.State.DISCARDED)
     sessions = Session.objects.filter(ended, study=scope.study, mode__in=HELD_MODES)
     return scope.keep(sessions, "opened_by").select_related("script", "interview", "branch_of", "arm__variant")
@@ -115,8 +115,7 @@ def _describe(session: Session, each: Exchange) -> Sequence[object]:
 
 
 def find_held(study: Study) -> Collection[int]:
-    """The interviews that were held here. Anybody who is to see all of them must unblind them, because of the intents of their
-    questions."""
+    """The interviews that were held here. To see all of them, a person must unblind them, because their questions have intents."""
     sessions = Session.objects.filter(mode__in=HELD_MODES, interview__study=study)
     return set(sessions.values_list("interview", flat=True))
 
@@ -150,7 +149,7 @@ EXPORTS = (
 def read_rows(scope: Scope) -> Iterator[Sequence[object]]:
     """A row for each ended session whose thread is not masked. Empty for a person who sees only her own work.
 
-    A session without a thread is left out of a file that is limited to some threads.
+    If the export is limited to some threads, sessions without a thread are left out.
     """
     if scope.only is not None:
         return

@@ -1,4 +1,4 @@
-"""Writing an interview script as text: what it begins with, and a bank of questions, one kind after the other."""
+"""Forms for scripts and interviews. A script of interviews is written as text: its openings, and a bank of questions by kind."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _INTENTS = {label.casefold(): intent for intent, label in Question.Intent.choice
 
 @dataclass(frozen=True)
 class Block:
-    """A text with its heading, which is in square brackets in ``line``, from 1."""
+    """A text with its heading, which is in square brackets in line ``line``, counted from 1."""
 
     line: int
     heading: str
@@ -53,7 +53,7 @@ class Block:
 
     @property
     def place(self) -> str:
-        """How a sentence about an error in it begins."""
+        """The beginning of an error message about the block."""
         return f"Line {self.line}: "
 
     @property
@@ -67,7 +67,7 @@ class ScriptForm(NextForm, RowForm):
 
     openings = forms.CharField(
         widget=forms.Textarea({"rows": 8}),
-        # Lines are counted as they are typed.
+        # White space is not stripped, so that line numbers match what was typed.
         strip=False,
         help_text="The openings to choose from. Write each after its id in square brackets, such as [paper].",
     )
@@ -130,7 +130,7 @@ class ScriptForm(NextForm, RowForm):
         return tuple(questions)
 
     def read(self, name: str = "") -> ScriptText:
-        """The script, of a valid form."""
+        """The script in a valid form."""
         told = self.cleaned_data
         consents = {
             scope: told[f"consent_{scope}"] == "yes" for scope in Consent.Scope.values if told[f"consent_{scope}"]
@@ -174,9 +174,8 @@ def describe_script(script: Script) -> dict[str, Any]:
 
 
 def read_blocks(text: str, *, what: str, heading: str) -> tuple[list[Block], list[str]]:
-    """The text after each heading in square brackets at the beginning of a line, and the errors, in sentences: text before the
-    first heading, and a heading without text. ``what`` is the name of a block ("question"), and ``heading`` describes how each
-    begins."""
+    """The text after each heading in square brackets at the beginning of a line; and the errors, as sentences: text before the
+    first heading, and headings without text. ``what`` is the name of a block ("question"); ``heading`` describes a heading."""
     parts = re.split(r"(?m)^(?=\[[^\[\]\n]+\])", text.replace("\r\n", "\n"))
     blocks: list[Block] = []
     faults: list[str] = []
@@ -214,7 +213,7 @@ def _read_question(block: Block) -> QuestionText:
 
 
 def _find_fault(question: QuestionText, block: Block) -> str:
-    """What is wrong with the heading of a question, in the words of the form; empty if nothing is wrong."""
+    """What is wrong with the heading of a question, in the words of the form; empty if it is valid."""
     kinds, intents = (_list(map(str, each.labels)) for each in (Question.Kind, Question.Intent))
     if question.kind not in Question.Kind.values:
         return f"{block.shown} is not a kind of question. Write one of these in the brackets: {kinds}."
@@ -248,7 +247,7 @@ MAX_SEED = 999_999
 BALANCED = "*"
 HERE, RECORDED = "here", "recorded"
 
-# What the label of a field says that is needed only at times, and what is said where it is missing.
+# For fields that are required only sometimes: what the label adds, and the error message if the field is empty.
 NEEDED_WHEN = {
     "variant": "for an interview held here",
     "cap": "for models that cost money",
@@ -268,10 +267,10 @@ CONDITIONS = 3
 
 
 class KeyedForm(OnceForm):
-    """A form that acts once, and hides some of its fields by what is chosen in others."""
+    """A form that acts once, and in which choices in some fields hide others."""
 
     def _forget(self, *names: str) -> None:
-        """Values typed into fields that another choice hides are ignored, and hidden fields have no errors."""
+        """Ignore values and errors of these fields, because another choice hides them."""
         for name in names:
             self.errors.pop(name, None)
             self.cleaned_data[name] = self.fields[name].clean("")
@@ -318,7 +317,7 @@ class OpenSessionForm(KeyedForm, RowForm):
             self.fields[name].needed_when = needed_when  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
-        """Check what is required for the way in which the interview is held, and add a seed for a balanced opening."""
+        """Check the fields that are required for this kind of interview, and add a seed for a balanced opening."""
         told = super().clean() or self.cleaned_data
         is_recorded = told.get("where") == RECORDED
         self._forget(*(("variant", "cap") if is_recorded else ("model_as_shown", "surface")))
@@ -332,7 +331,7 @@ class OpenSessionForm(KeyedForm, RowForm):
         return told
 
     def read(self) -> dict[str, Any]:
-        """The arguments of ``open_session``, of a valid form."""
+        """The arguments of ``open_session``, from a valid form."""
         told = self.cleaned_data
         is_recorded = told["where"] == RECORDED
         return {
@@ -351,10 +350,10 @@ class OpenSessionForm(KeyedForm, RowForm):
 
 
 class AskForm(KeyedForm, RowForm):
-    """The next question, and in a recorded interview its answer.
+    """The next question and, in a recorded interview, its answer.
 
-    ``seen`` is the number of the last question on the page; ``warned`` has the codes that the question would raise, according to
-    the page; ``confirmed`` has the length of a very long question that the page asked to confirm.
+    ``seen`` is the number of the last question on the page; ``warned`` has the codes about which the page warned that the question
+    would raise them; ``confirmed`` is the length of a very long question that the page asked the person to confirm.
     """
 
     text = forms.CharField(
@@ -389,11 +388,11 @@ class AskForm(KeyedForm, RowForm):
             del self.fields["answer"], self.fields["reasoning"]
 
     def read(self) -> dict[str, Any]:
-        """The arguments of ``ask`` or ``record_answer``, of a valid form."""
+        """The arguments of ``ask`` or ``record_answer``, from a valid form."""
         return {name: value for name, value in self.cleaned_data.items() if name not in {"warned", "confirmed"}}
 
     def clean(self) -> dict[str, Any]:
-        """The intent is hidden for most kinds of questions, so an earlier choice is ignored there."""
+        """Ignore an intent that was chosen earlier if the kind of question hides the field."""
         told = super().clean() or self.cleaned_data
         if told.get("kind") not in WITH_INTENT:
             self._forget("intent")
@@ -445,7 +444,7 @@ class LoadForm(forms.Form):
 
 
 class ReportForm(forms.Form):
-    """Which cases are listed, and whose codings give the outcomes of cases that name a code."""
+    """Which cases are listed, and whose codings determine the outcomes of cases that name a code."""
 
     coder = forms.ChoiceField(label="Codings of", required=False)
     only = forms.BooleanField(
@@ -537,7 +536,7 @@ class LaunchForm(LaunchOptionsForm):
         return given
 
     def read(self) -> dict[str, Any]:
-        """What was chosen, for ``plan_scenarios`` and ``launch_scenarios``."""
+        """The arguments of ``plan_scenarios`` and ``launch_scenarios``, from a valid form."""
         chosen = self.cleaned_data
         return {
             "suite": chosen["suite"],

@@ -1,8 +1,8 @@
 """What is to be said to models and what was said: scripts, their questions, and sessions of a script with one model each.
 
-A person who interviews a model and the runner of scenarios use the same scripts. In an interview the person chooses the next
-question; in a scenario the script does. An ended session becomes a thread of the study through the same import as any file;
-nothing can be coded before that, and nothing can be said afterwards.
+People who interview a model and the runner of scenarios use the same kind of scripts. In an interview, the person chooses the next
+question; in a scenario, the script does. An ended session becomes a thread of the study through the same import as any file.
+Nothing in it can be coded before that, and nothing can be said in it afterwards.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from transcripts.ui.typed_text import MAX_REASON
 class Script(Numbered):
     """What is to be said: the guide for interviews, or one case of a suite; paper 001, sections 2.2.1, 3.2 and 4.2.
 
-    Of an interview, ``openings`` are the texts it may begin with, [{"id", "text"}], its questions are a bank to choose from,
-    and ``max_questions`` says how many may be asked. Of a scenario, the questions are its turns in their order, and
-    ``case`` says what it is about: {"relevant", "irrelevant", "group", "answer", "pair"}, each where the script has it; see
+    For an interview, ``openings`` are the texts with which it may begin, [{"id", "text"}], the questions are a bank to choose from,
+    and ``max_questions`` says how many may be asked. For a scenario, the questions are its turns in order, and ``case`` says what
+    it is about: {"relevant", "irrelevant", "group", "answer", "pair"}, each key only if the script has it; see
     docs/reference/formats.md.
 
-    ``consents`` are given to every thread that a session of it leaves, {scope: whether it is given}, on ``consent_basis``. New
-    wording is the next number of the same name, with a ``reason``; no number changes, and a session keeps its own. ``sha256`` is
-    that of all that is to be said.
+    ``consents``, {scope: whether it is given}, apply to every thread that comes from the script, on ``consent_basis``. A new
+    wording gets the next number under the same name, with a ``reason``; existing numbers never change, and a session keeps its
+    number. ``sha256`` is the hash of everything that is to be said.
     """
 
     class Use(models.TextChoices):
@@ -105,7 +105,7 @@ class Script(Numbered):
 
     @property
     def expected_words(self) -> str:
-        """The expected last answer, in a few words."""
+        """The expected last answer in a few words."""
         if "answer" not in self.case:
             return "none"
         expected = read_expected(self.case["answer"])
@@ -126,10 +126,10 @@ class Script(Numbered):
 class Session(models.Model):
     """One run of a script with one model: asked by a person, recorded from a public chat page, or run by the script.
 
-    ``arm`` is that of its calls; a recorded session has none, and says instead how the page called the model
-    (``model_as_shown``). ``repeat`` is that of its cells. Different questions from some turn on make a separate session,
-    ``branch_of`` another, that shares the questions up to ``after_position`` with it. ``idempotency_key`` is chosen by the page
-    that opens it, so that a double click opens one. ``interview`` is the thread that it left.
+    ``arm`` and ``repeat`` are those of its calls. A recorded session has no arm; it has the name that the page gave the model
+    (``model_as_shown``). If different questions are asked from some turn on, this is a separate session, a branch of another one
+    (``branch_of``), with which it shares the questions up to ``after_position``. ``idempotency_key`` is chosen by the page that
+    opens the session, so that a double click opens only one. ``interview`` is the thread that the session became.
     """
 
     class Mode(models.TextChoices):
@@ -235,9 +235,9 @@ class Question(models.Model):
     """One turn said to a model, from a script or by a person in a session.
 
     ``kind`` says how strongly it directs the model; ``intent`` says what a challenge is meant to be. ``text_if_asked`` replaces
-    ``text`` if the previous answer ends with a question. ``position`` counts from 1; in a branch it goes on from the session that
-    it leaves. The answer of a recorded session is pasted (``answer``, ``answer_reasoning``); that of a call is with its cell,
-    whose input the question is. ``idempotency_key`` is chosen by the page that asks, so that what is sent twice is asked once.
+    ``text`` if the previous answer ends with a question. ``position`` counts from 1; in a branch, it continues that of the other
+    session. In a recorded session, the answer is pasted (``answer``, ``answer_reasoning``); otherwise it belongs to the cell whose
+    input is the question. ``idempotency_key`` is chosen by the page, so that a question sent twice is asked only once.
     """
 
     class Kind(models.TextChoices):
@@ -311,10 +311,10 @@ class Question(models.Model):
 
     @property
     def label(self) -> str:
-        """Its kind, and what it is meant to be: Challenge: unwarranted."""
+        """Its kind, with its intent if it has one, such as "Challenge: unwarranted"."""
         intent = f": {self.intent.replace('_', ' ')}" if self.intent else ""
         return f"{self.get_kind_display()}{intent}"
 
     def as_text(self) -> QuestionText:
-        """What it says."""
+        """The question as a plain value."""
         return QuestionText(kind=self.kind, text=self.text, intent=self.intent, text_if_asked=self.text_if_asked)

@@ -1,4 +1,4 @@
-"""What scenarios add to the registries of other apps."""
+"""What scenarios register with other rooms."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Interviews and scenarios in the batch engine: a cell is one question, or one turn of a script, and its call continues the
 conversation before it.
 
-Nothing that a model asks for is run: a turn is text, and so is the answer.
+Tools that a model asks for are never run: a turn is text, and so is the answer.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ SESSION_KIND = "session"
 
 
 class SessionKind(BatchKind):
-    """Inputs are keys of ``Question``. Nothing is stored of an answer but its cell's result, which pages and threads read."""
+    """Inputs are keys of ``Question``. Only the result of its cell is stored for an answer; pages and threads read it."""
 
     name = SESSION_KIND
 
     def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, Said]:
-        """The questions as they were typed; the engine adds what was said before."""
+        """The questions as they were typed; the engine adds what was said before them."""
         return dict(Question.objects.filter(pk__in=input_ids).values_list("pk", "text"))
 
     def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
-        """Answered, truncated, empty or refused; or that no answer came."""
+        """The state of each answer: answered, truncated, empty or refused; or a provider error if no answer arrived."""
         return {
             each.cell_id: PROVIDER_ERROR
             if each.answer is None
@@ -47,12 +47,12 @@ class SessionKind(BatchKind):
 
 
 class ScenarioKind(SessionKind):
-    """Inputs are keys of ``Question``. Of an answer nothing is stored but its cell's result, which threads are made of."""
+    """Inputs are keys of ``Question``. Only the result of its cell is stored for an answer; threads are made from it."""
 
     name = KIND
 
     def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, Said]:
-        """The turns, for the review of a launch in the longer wording of those that have two."""
+        """The turns, for the review of a launch; if a turn has two wordings, the longer one."""
         return {
             question.pk: Conversation(
                 join_system(arm, question), (), max(question.text, question.text_if_asked, key=len)
@@ -63,8 +63,8 @@ class ScenarioKind(SessionKind):
     def write_conversations(
         self, arm: Arm, cells: Sequence[Cell], exchanges: Mapping[int, Sequence[Exchange]]
     ) -> Mapping[int, Said]:
-        """The turns in the wording that is sent: if the last paragraph of the previous answer asks a question, the wording for
-        this case."""
+        """The turns in the wording that is sent: ``text_if_asked`` if there is one and the last paragraph of the previous answer
+        asks a question."""
         questions = {question.pk: question for question in _read_questions({cell.input_id for cell in cells})}
         said: dict[int, Said] = {}
         for cell in cells:
@@ -76,7 +76,7 @@ class ScenarioKind(SessionKind):
         return said
 
     def reopen(self, cell_ids: Sequence[int]) -> None:
-        """A session whose turns are asked again is open again."""
+        """Reopen sessions whose turns are asked again."""
         rows = Cell.objects.filter(pk__in=cell_ids).values_list("arm", "input_id", "repeat")
         asked = {(arm, question, repeat) for arm, question, repeat in rows}
         scripts = dict(
@@ -95,7 +95,7 @@ class ScenarioKind(SessionKind):
 
 
 def join_system(arm: Arm, question: Question) -> str:
-    """The system text of a turn: that of the condition, then the script's own. Reads question.script."""
+    """The system text of a turn: first that of the condition, then that of the script. Reads question.script."""
     own = question.script.system if question.script else ""
     return "\n\n".join(text for text in (arm.system_prompt, own) if text)
 

@@ -1,11 +1,12 @@
 """The decisions of a study about the benchmark: which labels count as which target, which values map to which group, and which
 wording is used.
 
-Each is a row that is never edited: a change is the next number, with its reason. The interpretations of models' answers: the
-answer itself is the cell's result. A judgment is the interpretation by rules, made when the answer was stored and never changed.
-Answers that the rules could not read are read by a formatter or a person; these are further interpretations, which are all kept,
-and the last of which counts. The report of a batch is stored as it was last computed, so that pages and files need not compute
-it.
+Each decision is a row that is never edited: a change is a new row with the next number and a reason.
+
+Also stored are the interpretations of models' answers; the answer itself is the cell's result. A judgment is the interpretation by
+rules, made when the answer was stored and never changed. Answers that the rules could not read are read by a formatter or a person.
+All these further interpretations are kept, and the last one counts. The report of a batch is stored as it was last computed, so
+that pages and files need not compute it.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from transcripts.ui.typed_text import MAX_NOTE, MAX_REASON
 
 
 class MadeByPerson(models.Model):
-    """Who made a row and when; the name is kept if the account is removed. ``made_by`` is ``None`` for the command line."""
+    """Who made a row, and when; the name is kept if the account is removed. ``made_by`` is ``None`` for the command line."""
 
     made_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
@@ -42,7 +43,7 @@ class MadeByPerson(models.Model):
 
 
 class NumberedTable(MadeByPerson, Numbered):
-    """A table of a study under a number that grows; ``sha256`` is that of its rows as canonical JSON."""
+    """A table of a study; each new version has the next number. ``sha256`` is the hash of its rows as canonical JSON."""
 
     rows = models.JSONField()
     reason = models.TextField(
@@ -69,9 +70,9 @@ class NumberedTable(MadeByPerson, Numbered):
 
 
 class TargetTable(NumberedTable):
-    """From a source's label to the normalised target (method brief R46).
+    """The normalised target of each label of a source (method brief R46).
 
-    ``rows`` is a list of objects {"raw", "target", "secondary", "tertiary"}; empty text where there is none.
+    ``rows`` is a list of objects {"raw", "target", "secondary", "tertiary"}; a target that does not exist is an empty text.
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="target_tables")
@@ -99,10 +100,10 @@ class MappingTable(NumberedTable):
 
 
 class Wording(MadeByPerson):
-    """A study's own instrument. Not comparable with the published ones, nor with any other wording.
+    """A study's own instrument. It is not comparable with the published ones or with any other wording.
 
-    ``characteristics`` are those it asks for, in its order and in lower case; they are the schema of strict counting.
-    ``based_on`` names the wording it was edited from.
+    ``characteristics`` are those that it asks for, in its order and in lower case; they are the schema of strict counting.
+    ``based_on`` names the wording that it was edited from.
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="wordings")
@@ -126,8 +127,8 @@ class Wording(MadeByPerson):
 
 
 class TermsNotice(MadeByPerson):
-    """A confirmation, made once by a person of the study, that the instrument tells models not to refuse and that the
-    providers' terms were read."""
+    """A study's confirmation, made once by one person, that she knows that the instrument tells models not to refuse, and that she
+    has read the providers' terms."""
 
     study = models.OneToOneField(Study, on_delete=models.PROTECT, related_name="sob_notice")
 
@@ -137,7 +138,7 @@ class TermsNotice(MadeByPerson):
 
 class DatasetQuerySet(models.QuerySet["Dataset"]):
     def with_counts(self) -> Self:
-        """In the order of loading, with ``n_texts`` and ``n_targets``."""
+        """The datasets in the order in which they were loaded, with ``n_texts`` and ``n_targets``."""
         counted = self.annotate(n_texts=Count("texts"), n_targets=Count("texts__target", distinct=True))
         return counted.order_by("pk")
 
@@ -146,9 +147,9 @@ class Dataset(models.Model):
     """A set of texts as loaded from one file, or drawn from another set.
 
     ``sampling`` says how rows were chosen and why the others were dropped: {"method", "seed", "by", "size", "read", "kept",
-    "dropped": {reason: rows}, "strata": {stratum: {"read", "kept"}}}; empty where every row was taken. ``filter`` is the source's
-    own filter in words. ``target_table`` is the table that named the targets, ``None`` where the file did or the published table
-    was used (``sampling`` does not say; ``targets_from`` does).
+    "dropped": {reason: rows}, "strata": {stratum: {"read", "kept"}}}; empty if every row was taken. ``filter`` is the source's own
+    filter in words. ``target_table`` is the table that named the targets; it is ``None`` if the file named them or the published
+    table was used (``targets_from`` says which).
     """
 
     class TargetsFrom(models.TextChoices):
@@ -156,7 +157,7 @@ class Dataset(models.Model):
         PUBLISHED = "published", "the published table"
         TABLE = "table", "the study's own table"
 
-    # Empty while the texts of a large file are being stored (texts/actions/loading.py): no page of a study shows half of them.
+    # Empty while the texts of a large file are being stored (texts/actions/loading.py), so that no page shows only some of them.
     if TYPE_CHECKING:
         study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="datasets")
         study_id: int
@@ -198,7 +199,7 @@ class Dataset(models.Model):
 
 
 class Text(models.Model):
-    """One biased text with the group that it targets. ``target`` "" means none: the text counts only in overall."""
+    """One biased text with the group that it targets. If ``target`` is "", the text has none and counts only in overall."""
 
     dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="texts")
     position = models.PositiveIntegerField()
@@ -227,10 +228,10 @@ class Text(models.Model):
 class ReadAnswer(models.Model):
     """The content of one interpretation of one answer, with its attributes counted in every way that a report shows.
 
-    ``attributes`` are the values that count in paper counting, under the keys the model gave. The counts are those of
+    ``attributes`` are the values that count in paper counting, under the keys that the model gave. The counts are those of
     ``answer_words.Counts``: they follow from ``attributes`` and the arm's schema. ``is_object`` says that the answer was an
-    object, also an empty one (the released scoring takes it for an attributed answer). ``verdict`` is the answer to the
-    base task, "" elsewhere.
+    object, even an empty one (which the released scoring takes for an attributed answer). ``verdict`` is the answer to the
+    base task, "" for other tasks.
     """
 
     outcome = models.CharField(
@@ -256,13 +257,13 @@ class ReadAnswer(models.Model):
 
     @property
     def attribute_pairs(self) -> list[tuple[str, object]]:
-        """The attributes for a page: a model may name one "items"."""
+        """The attributes as pairs for a template, where ``.items`` would fail if a model named an attribute "items"."""
         return list(self.attributes.items())
 
     @property
     def state_class(self) -> str:
-        """The mark with which its outcome is shown: something attributed, nothing attributed, or not readable. None of these
-        is right or wrong, so the marks for right and wrong are not used."""
+        """The mark that is shown with its outcome: something attributed, nothing attributed, or not readable. None of these is
+        right or wrong, so the marks for right and wrong are not used."""
         return {"attributed": "attributed", "unknown": "", "verdict": ""}.get(self.outcome, "unread")
 
 
@@ -296,8 +297,8 @@ class Judgment(ReadAnswer):
 class Interpretation(ReadAnswer):
     """A later interpretation of an answer that the rules could not read: by a formatter (a small model) or by a person.
 
-    The formatter's own call is ``formatter_cell``; a person's is signed by ``read_by``. Never both. ``number`` counts the
-    later interpretations of one answer from 1; the last one counts.
+    ``formatter_cell`` is the formatter's own call, ``read_by`` the person; only one of them is set. ``number`` numbers the later
+    interpretations of one answer from 1; the last one counts.
     """
 
     class Reader(models.TextChoices):
@@ -332,7 +333,7 @@ class Interpretation(ReadAnswer):
                 | (Q(reader="person", formatter_cell__isnull=True) & ~Q(read_by_name="")),
                 name="%(app_label)s_%(class)s_has_one_reader",
             ),
-            # Two people who read the same answer at once: the second sees the first.
+            # If two people read the same answer at once, the second is refused and sees the first one's interpretation.
             models.UniqueConstraint(fields=["judgment", "number"], name="%(app_label)s_%(class)s_number_once"),
         ]
 
@@ -341,8 +342,8 @@ class Interpretation(ReadAnswer):
 
 
 class StoredReport(models.Model):
-    """The last report of a batch for one choice of targets, mapping and seed, or in place of one the tallies by text that
-    comparisons are made of (``report/stored_reports.py``). It can be computed again at any time.
+    """The last report of a batch for one choice of targets, mapping and seed; or, instead of a report, the tallies by text from
+    which comparisons are made (``report/stored_reports.py``). It can be computed again at any time.
 
     ``rules`` and ``answers`` are fingerprints of what it was computed from: it is current while both are unchanged.
     ``content`` is the compressed JSON, ``None`` until the first report has been computed. ``locked_until`` keeps two
@@ -391,8 +392,8 @@ MAX_ATTRIBUTES = 1_000
 class Audit(BaseAudit):
     """A sample of a batch's interpretations: of all usable answers, or of the formatter's alone.
 
-    ``frame`` is the number of interpretations it was drawn from: the denominator of what is concluded. ``made_by`` is ``None`` for
-    the command line. Reads batch.
+    ``frame`` is the number of interpretations from which it was drawn: the denominator of all conclusions. ``made_by`` is ``None``
+    for the command line. Reads batch.
     """
 
     class Scope(models.TextChoices):
@@ -453,8 +454,8 @@ class AuditItem(BaseItem):
 
 
 class AuditMark(BaseMark):
-    """``outcome`` and ``n_attributes`` are the reviewer's own interpretation of the answer, ``n_warranted`` is the number of those
-    attributes that the text itself warrants (0 where the benchmark is right that it warrants none)."""
+    """``outcome`` and ``n_attributes`` are the reviewer's own interpretation of the answer; ``n_warranted`` is the number of these
+    attributes that the text itself warrants (0 if the benchmark is right that it warrants none)."""
 
     item = models.ForeignKey(AuditItem, on_delete=models.PROTECT, related_name="marks")
     parse_right = models.BooleanField()

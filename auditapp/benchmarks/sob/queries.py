@@ -1,7 +1,7 @@
-"""What a batch asked: its arms under the names that its figures carry, their families and pairs; who read its answers (rules,
-formatters and people, and which of the formatters invent interpretations); what is missing, and what cannot be compared. What a
-dataset contains, and which batches asked about it. Which group each text of a batch targets, as loaded or by a table of
-targets, and the mapping that a study counts by.
+"""What a batch asked: its arms under the names that its figures use, with their families and pairs. Who read its answers: rules,
+formatters (including those that invent interpretations) and people. What is missing, and what cannot be compared. What a dataset
+contains, and which batches asked about it. Which group each text of a batch targets, as loaded or by a table of targets, and the
+mapping by which a study counts.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ from transcripts.ui.typed_text import find_number, find_numbers
 
 KIND = "sob"
 WITHOUT_REASONING = frozenset({"off", "none", "0"})
-# What an import adds to a label that another account bears.
+# What an import adds to a label that another account already uses.
 IMPORTED_MARK = " (imported)"
 NOT_COMPARABLE = "Not comparable with the published figures, because the wording is not a published one."
 
 
 class AskedArm(NamedTuple):
-    """One arm. ``model`` is the variant's label; where one variant was asked a task in several wordings, with the wording, and
-    with its hash where these bear one name. No two arms have the same model and task. ``family`` is what the launch declared
-    of the variant; "" where it declared none. ``sha256`` is the hash of the wording, ``settings`` are those of the arm."""
+    """One arm. ``model`` is the variant's label. If a variant was asked a task in several wordings, the name of the wording
+    follows, and its hash if several wordings have that name. No two arms have the same model and task. ``family`` is what the
+    launch declared for the variant, "" if nothing. ``sha256`` is the hash of the wording; ``settings`` are the arm's."""
 
     arm_id: int
     model: str
@@ -62,7 +62,7 @@ class AskedArm(NamedTuple):
 def read_arms(batch: Batch) -> list[AskedArm]:
     """The arms in the order of the launch. One query."""
     arms = list(Arm.objects.filter(batch=batch).select_related("variant__account").order_by("pk"))
-    # The wording by name, or by the beginning of its hash.
+    # The name of the wording, or else the beginning of its hash.
     wordings = {arm.pk: str(arm.settings.get("instrument") or arm.prompt_hash[:8]) for arm in arms}
     asked = Counter((arm.variant_id, arm.task) for arm in arms)
     several = {variant for (variant, _), count in asked.items() if count > 1}
@@ -90,9 +90,9 @@ def read_arms(batch: Batch) -> list[AskedArm]:
 
 
 def find_families(arms: Sequence[AskedArm]) -> dict[str, str]:
-    """The family of each model: as the launch declared it, as published if every label is, else its id.
+    """The family of each model: the one that the launch declared; or the published one, if every label is published; or its id.
 
-    An id at several accounts is one family: the same weights are not independent.
+    An id that several accounts have is one family, because figures of the same weights are not independent.
     """
     published = _are_published(arms)
     return {arm.model: arm.family or (_name_published_family(arm) if published else arm.variant.model) for arm in arms}
@@ -114,12 +114,13 @@ def _name_published_family(arm: AskedArm) -> str:
 
 
 def find_pairs(arms: Sequence[AskedArm]) -> tuple[tuple[str, str], ...]:
-    """One model without and with reasoning, by label, in that order: as published if every label is, else by its setting.
+    """The pairs of one model without and with reasoning, in that order, by label: the published pairs if every label is published,
+    otherwise by the setting of the variant.
 
-    Both have the same sampling: another temperature would be another difference between them.
+    Both have the same sampling, because another temperature would be another difference between them.
 
-    Without a declared family both are at one account. A variant that leaves reasoning to the provider is in no pair, because
-    it is not known which of the two it is.
+    Without a declared family, both belong to the same account. A variant that leaves reasoning to the provider is in no pair,
+    because it is not known which of the two it is.
     """
     if _are_published(arms):
         by_label = {(_find_label(arm), arm.instrument): arm.model for arm in arms}
@@ -140,20 +141,20 @@ def find_pairs(arms: Sequence[AskedArm]) -> tuple[tuple[str, str], ...]:
 
 
 def find_schema(arm: Arm | AskedArm) -> Sequence[str]:
-    """The characteristics an arm's instrument asks for, in lower case: none for the base task, the ten of the paper where
-    it is not recorded which."""
+    """The characteristics that an arm's instrument asks for, in lower case: none for the base task, and the ten of the paper if
+    they were not recorded."""
     schema: Sequence[str] | None = arm.settings.get("schema")
     return ATTRIBUTES if schema is None else schema
 
 
 def list_notices(arms: Sequence[AskedArm]) -> list[str]:
-    """The caveats of a batch that its answers do not show: a wording that is not comparable, and the notes on its models."""
+    """The caveats that the answers of a batch do not show: a wording that is not comparable, and the notes on its models."""
     notes = [f"{variant.label}: {variant.note}" for variant in list_noted(arm.variant for arm in arms)]
     return [*([] if is_comparable(arms) else [NOT_COMPARABLE]), *notes]
 
 
 def count_cells(batch: Batch) -> dict[str, int]:
-    """The cells of a batch: all, those that were answered or failed, and those that were cancelled. Needs only an index."""
+    """The number of cells of a batch: all, answered or failed, and cancelled. Needs only an index."""
     states = dict(Cell.objects.filter(batch=batch).order_by().values_list("state").annotate(n=Count("pk")))
     return {
         "cells": sum(states.values()),
@@ -183,7 +184,7 @@ def is_comparable(arms: Sequence[AskedArm]) -> bool:
 
 
 def list_wordings(arms: Sequence[AskedArm]) -> list[dict[str, Any]]:
-    """The wordings of a batch, each once; ``comparable`` says that it is a published one."""
+    """The wordings of a batch, each once; ``comparable`` says whether it is a published one."""
     found = {
         (arm.task, arm.sha256): {
             "task": arm.task,
@@ -203,8 +204,8 @@ def list_published_hashes() -> frozenset[str]:
 
 
 class Readers(NamedTuple):
-    """How many answers of a batch have a current interpretation by a formatter or a person. ``invented`` are a fake formatter's;
-    only where there are such are all ``answers`` counted."""
+    """How many answers of a batch have a current interpretation by a formatter or a person. ``invented`` counts those by a fake
+    formatter; ``answers`` counts all answers, but only if ``invented`` is not 0."""
 
     answers: int = 0
     formatter: int = 0
@@ -218,7 +219,7 @@ class Readers(NamedTuple):
 
 
 def count_readers(arm_ids: Sequence[int], cells: tuple[int, int]) -> Readers:
-    """The current interpretations, by who made them; ``cells`` is the range of the batch's cells."""
+    """Count the current interpretations by reader; ``cells`` is the range of the batch's cells."""
     first, last = cells
     current = Interpretation.objects.filter(judgment__gte=first, judgment__lte=last, superseded_by=None)
     rows = current.filter(judgment__arm__in=arm_ids).order_by()
@@ -235,18 +236,18 @@ def count_readers(arm_ids: Sequence[int], cells: tuple[int, int]) -> Readers:
 
 
 def find_parsers(batch: Batch, arms: Sequence[AskedArm]) -> list[str]:
-    """The versions of the rules that read the answers when they came."""
+    """The versions of the rules that read the answers when they arrived."""
     first, last = find_cell_range(batch)
     asked = {arm.arm_id for arm in arms}
-    # Along the keys, once: an index by arm would look up every row by itself.
+    # One scan by key: with an index by arm, the database would look up every row separately.
     rows = Judgment.objects.filter(cell__gte=first, cell__lte=last).order_by()
     return sorted({parser for arm, parser in rows.values_list("arm_id", "parser").distinct() if arm in asked})
 
 
 def find_cell_range(batch: Batch) -> tuple[int, int]:
-    """The first and the last key of a batch's cells; (0, 0) where it has none.
+    """The first and the last key of a batch's cells; (0, 0) if it has none.
 
-    State by state, as an index has them: asked for all at once, PostgreSQL goes through every cell of other batches.
+    Each state is queried separately, as the index is ordered; otherwise PostgreSQL would go through the cells of other batches.
     """
     with connection.cursor() as cursor:
         cursor.execute(_EDGES, {"batch": batch.pk})
@@ -254,7 +255,7 @@ def find_cell_range(batch: Batch) -> tuple[int, int]:
     return min(found, default=0), max(found, default=0)
 
 
-# Written out, for a report asks five times, and the query builder needs ten times as long for it as the database.
+# Written as SQL, because a report needs it five times, and Django takes ten times as long to build it as the database to run it.
 _EDGE = "(SELECT id FROM batches_cell WHERE batch_id = %(batch)s AND state = '{}' ORDER BY id {} LIMIT 1)"
 _EDGES = "SELECT " + ", ".join(_EDGE.format(state, order) for state in Cell.State.values for order in ("ASC", "DESC"))
 
@@ -266,14 +267,14 @@ _GONE = "; dropped"
 
 
 def list_datasets(study: Study) -> list[dict[str, Any]]:
-    """Every dataset with its counts, in two queries, in the order they were loaded in."""
+    """Every dataset with its counts, in the order in which they were loaded. Two queries."""
     batches = Counter(study.batches.filter(kind=KIND).values_list("parameters__dataset", flat=True))
     found = Dataset.objects.filter(study=study).with_counts()
     return [{"dataset": each, "batches": batches[each.pk]} for each in found]
 
 
 def list_batches(dataset: Dataset) -> QuerySet[Batch]:
-    """The batches that asked about its texts, the newest first. Reads dataset.study."""
+    """The batches that asked about the texts of a dataset, newest first. Reads dataset.study."""
     found: QuerySet[Batch] = dataset.study.batches.filter(kind=KIND, parameters__dataset=dataset.pk)
     return found
 
@@ -289,7 +290,7 @@ def count_texts(dataset: Dataset) -> dict[str, Any]:
 
 
 def tabulate_texts(cells: Counter[tuple[str, str]]) -> dict[str, Any]:
-    """Texts by target and source, the most frequent first, from the number of each; rare sources share a last column."""
+    """The counts of texts as a table by target and source, the most frequent first; rare sources share the last column."""
     by_source, by_target = Counter[str](), Counter[str]()
     for (target, source), texts in cells.items():
         by_source[source] += texts
@@ -311,7 +312,7 @@ def tabulate_texts(cells: Counter[tuple[str, str]]) -> dict[str, Any]:
 
 
 def find_texts(dataset: Dataset, *, target: str | None, source: str | None) -> QuerySet[Text]:
-    """The texts in the order of the file; ``None`` does not narrow, "" keeps those without a target."""
+    """The texts in the order of the file; ``None`` does not narrow the choice, "" selects those without a target."""
     found = Text.objects.filter(dataset=dataset)
     if target is not None:
         found = found.filter(target=target)
@@ -326,13 +327,13 @@ def find_dataset(batch: Batch) -> Dataset | None:
 
 
 def name_targets(dataset: Dataset | None) -> str:
-    """Where the targets of the texts come from; "" without a set."""
+    """Where the targets of the texts come from; "" without a dataset."""
     if dataset is None:
         return ""
     name = dataset.get_targets_from_display()
     if dataset.target_table_id is None:
         return name
-    # The number alone: a table has thousands of rows.
+    # Only its number is read, because a table has thousands of rows.
     number = TargetTable.objects.values_list("number", flat=True).get(pk=dataset.target_table_id)
     return f"{name}, table {number}"
 
@@ -344,9 +345,9 @@ def count_targets(dataset: Dataset) -> dict[str, int]:
 
 
 def read_notes(dataset: Dataset) -> list[dict[str, Any]]:
-    """The notes on a set's file. ``rows`` are the places of its texts, none where the note names none that can be opened.
+    """The notes on the file of a dataset. ``rows`` are the positions of the texts that a note names and that can be opened.
 
-    Only where a row's number is its place in the set does it lead anywhere.
+    They can be opened only if row numbers are positions in the dataset (``rows_are_places``).
     """
     leads = rows_are_places(dataset)
     notes = []
@@ -358,7 +359,7 @@ def read_notes(dataset: Dataset) -> list[dict[str, Any]]:
 
 
 def rows_are_places(dataset: Dataset) -> bool:
-    """Whether the notes count the rows of the set itself: of one made here, or of a file that was taken whole."""
+    """Whether row numbers in the notes are positions in the dataset: it was made here, or all rows of its file were taken."""
     return dataset.drawn_from_id is not None or dataset.sampling.get("method") == "combined" or not dataset.sampling
 
 
@@ -378,9 +379,9 @@ def read_asked_texts(arm_ids: Sequence[int]) -> list[tuple[int, str, str]]:
 
 
 def hash_asked_texts(arm_ids: Sequence[int]) -> tuple[int, str, str]:
-    """How many texts these arms ask about, and two hashes: of their words, and of their words with whom they target.
+    """How many texts these arms ask about, and two hashes: of the texts, and of the texts with their targets.
 
-    Neither hash depends on the set the texts lie in, nor on their order, so that two batches can be compared.
+    Neither hash depends on the dataset of the texts or on their order, so two batches can be compared.
     """
     words, targets = [], []
     rows = find_asked_texts(arm_ids).order_by().values_list("text", "target", "target_secondary", "target_tertiary")
@@ -407,11 +408,11 @@ LOADED, IN_FORCE, TABLE = "loaded", "", "table:"
 
 
 class UnknownTargets(Refused):
-    """There is no such table of targets; the message lists the valid names."""
+    """No table of targets has the requested name; the message lists the valid names."""
 
 
 class TextTargets(NamedTuple):
-    """The texts in the order of their sets, with their targets; ``name`` says where these come from."""
+    """The texts in the order of their datasets, with their targets; ``name`` says where the targets come from."""
 
     ids: list[int]
     targets: list[str]
@@ -421,9 +422,9 @@ class TextTargets(NamedTuple):
 
 
 def read_targets(batch: Batch, choice: str = LOADED) -> TextTargets:
-    """The texts a batch may have asked about. ``choice`` is "loaded", "published" or "table:N" of the study.
+    """The texts that a batch may have asked about. ``choice`` is "loaded", "published" or "table:N" of the study.
 
-    A label that the table does not hold keeps the target it was loaded with. Raises ``UnknownTargets``.
+    A text whose label is not in the table keeps the target with which it was loaded. Raises ``UnknownTargets``.
     """
     labels = find_labels(batch, choice)
     fields = ("pk", "target", "target_secondary", "target_tertiary")
@@ -441,7 +442,7 @@ def read_targets(batch: Batch, choice: str = LOADED) -> TextTargets:
 
 
 def find_batch_texts(batch: Batch) -> QuerySet[Text]:
-    """The texts of the set a batch was launched on; of a batch that names none, those it has answers on."""
+    """The texts of the dataset that a batch was launched on; if the batch names none, the texts for which it has answers."""
     dataset = batch.parameters.get("dataset")
     if dataset is not None:
         return Text.objects.filter(dataset=dataset)
@@ -449,7 +450,7 @@ def find_batch_texts(batch: Batch) -> QuerySet[Text]:
 
 
 def find_labels(batch: Batch, choice: str) -> TargetLabels | None:
-    """The table of that name; ``None`` for the targets as loaded. Raises ``UnknownTargets``."""
+    """The table that ``choice`` names; ``None`` for the targets as loaded. Raises ``UnknownTargets``."""
     if choice == LOADED:
         return None
     if choice == PUBLISHED:
@@ -469,7 +470,7 @@ def find_chosen_targets(batch: Batch, choice: str) -> TargetTable | None:
 
 
 def name_target_choice(choice: str) -> str:
-    """Its name in a report."""
+    """The name of a choice of targets in a report."""
     return "as loaded" if choice == LOADED else choice.replace(TABLE, "table ")
 
 
@@ -481,7 +482,7 @@ def _warn(kept: int) -> tuple[str, ...]:
 
 
 def find_target_table(study: Study, number: int | None = None) -> TargetTable | None:
-    """The study's table of that number, or its newest, ``None`` where it has none. Raises ``Refused`` for a wrong number."""
+    """The study's table of that number, or its newest one; ``None`` if it has none. Raises ``Refused`` for a wrong number."""
     tables = TargetTable.objects.filter(study=study).order_by("-number")
     if number is None:
         return tables.first()
@@ -493,7 +494,7 @@ def find_target_table(study: Study, number: int | None = None) -> TargetTable | 
 
 
 def find_missing_labels(dataset: Dataset, labels: TargetLabels | None) -> list[tuple[str, int]]:
-    """The labels of a dataset's texts that the table lacks, with their texts, the most frequent first. One query."""
+    """The labels in a dataset that are missing from the table, with the number of their texts, most frequent first. One query."""
     rows: Iterable[tuple[str, int]] = (
         Text.objects.filter(dataset=dataset)
         .exclude(target_raw="")
@@ -506,21 +507,21 @@ def find_missing_labels(dataset: Dataset, labels: TargetLabels | None) -> list[t
 
 
 class UnknownMapping(Refused):
-    """There is no such mapping; the sentence says what to write."""
+    """No mapping has the requested name; the message says what to write."""
 
 
 def find_mapping(study: Study, choice: str = IN_FORCE) -> TargetMapping:
     """The mapping in force, or the one that "published" or "table:N" names. Raises ``UnknownMapping``.
 
-    Its ``name`` is "published" or "table N", and goes into a report's versions.
+    Its ``name`` is "published" or "table N", and is recorded in the versions of a report.
     """
     table = find_table(study, choice)
     return published_mapping() if table is None else read_mapping(table.rows, name_table(table.number))
 
 
 def find_table(study: Study, choice: str = IN_FORCE) -> MappingTable | None:
-    """The table that a choice comes to: the study's newest in force, ``None`` where it has none and for the published mapping.
-    Raises ``UnknownMapping``."""
+    """The table that ``choice`` names, by default the study's newest, which is in force. ``None`` for the published mapping, and if
+    the study has no table. Raises ``UnknownMapping``."""
     if choice == PUBLISHED:
         return None
     tables = MappingTable.objects.filter(study=study).order_by("-number")
@@ -534,18 +535,18 @@ def find_table(study: Study, choice: str = IN_FORCE) -> MappingTable | None:
 
 
 def name_choice(name: str) -> str:
-    """What an address or a command writes for the mapping of that name."""
+    """How the mapping of that name is written in an address or a command."""
     return name.replace("table ", TABLE, 1)
 
 
 def find_rows(study: Study, name: str = IN_FORCE) -> Rows:
-    """The rows of the mapping in force, or of the one of that name, as they were written. Raises ``UnknownMapping``."""
+    """The rows of the mapping in force, or of the mapping of that name, as they were written. Raises ``UnknownMapping``."""
     table = find_table(study, name_choice(name))
     return published_mapping_rows() if table is None else order_rows(table.rows)
 
 
 def name_table(number: int) -> str:
-    """What a study's table is called in versions and on pages."""
+    """The name of a study's table in versions and on pages."""
     return f"table {number}"
 
 

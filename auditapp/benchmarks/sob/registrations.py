@@ -1,4 +1,4 @@
-"""What the sob benchmark adds to the registries of other apps."""
+"""What the sob benchmark registers with other rooms."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from transcripts.studies.queries import Card, register_overview
 
 
 def remove_abandoned() -> None:
-    """A sweep that loads the readers of files only where one is done: in a worker."""
+    """Remove abandoned datasets in a sweep. Imports the readers of files here, so that only workers load them."""
     from auditapp.benchmarks.sob.texts.actions.loading import remove_abandoned_datasets
 
     remove_abandoned_datasets(seconds=1)
 
 
 def place_newest(request: StudyRequest) -> Mapping[str, object] | None:
-    """A place for the newest benchmark, which the browser fills: its figures may have to be computed."""
+    """A placeholder for the newest batch, which the browser loads later, because its figures may have to be computed first."""
     return {} if request.study.batches.filter(kind=KIND).exists() else None
 
 

@@ -1,9 +1,8 @@
-"""SQLite as this site needs it: writers that take turns, and a deviation of one value that is unknown.
+"""SQLite as this site needs it: writers take turns, and the standard deviation of a single value is unknown.
 
-Transactions of one process take turns by a lock, and do not poll for SQLite's own.
-SQLite lets one writer in at a time. The others try again after sleeps of growing length, so that under load one of them
-may be unlucky for seconds: with twenty coders at once the worst save took 2.8 s, and 0.3 to 0.7 s in this queue. Writers
-of other processes still meet at SQLite's lock.
+Transactions of one process take turns by a lock instead of polling for SQLite's own lock. SQLite lets in one writer at a time; the
+others try again after increasingly long sleeps, so that under load an unlucky writer may wait for seconds. With twenty coders at
+once, the slowest save took 2.8 s, and in this queue 0.3 to 0.7 s. Writers of other processes still compete for SQLite's lock.
 """
 
 from __future__ import annotations
@@ -17,21 +16,21 @@ from typing import Any
 
 from django.db.backends.sqlite3 import base
 
-# As long as SQLite itself waits; then a transaction tries its luck without a turn.
+# SQLite itself waits for this long. After this time, a transaction tries to begin without its turn.
 PATIENCE_SECONDS = 20
 
-# The lock of each database file, in this process: a child begins with locks of its own.
+# The lock of each database file in this process. A child process begins with new locks.
 _locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 os.register_at_fork(after_in_child=_locks.clear)
 
 
 class SampleDeviation(list[float]):
-    """STDDEV_SAMP, without a value where there are fewer than two, as on PostgreSQL. Django's own raises an error there."""
+    """STDDEV_SAMP that is NULL for fewer than two values, as on PostgreSQL; Django's own raises an error for these."""
 
     step = list.append
 
     def finalize(self) -> float | None:
-        """The standard deviation of the sample, or ``None`` of fewer than two values."""
+        """The standard deviation of the sample, or ``None`` for fewer than two values."""
         values = [value for value in self if value is not None]
         return statistics.stdev(values) if len(values) > 1 else None
 
@@ -42,7 +41,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     _lock: threading.Lock | None = None
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> sqlite3.Connection:
-        """A connection with the aggregate that Django has in another form."""
+        """A connection in which this aggregate replaces Django's."""
         connection: sqlite3.Connection = super().get_new_connection(conn_params)
         connection.create_aggregate("STDDEV_SAMP", 1, SampleDeviation)  # type: ignore[arg-type]
         return connection

@@ -45,8 +45,8 @@ ALARM_BELOW = 0.001
 
 @dataclass
 class Tally:
-    """Counts of units by arm, and of outcomes by name and arm, for each group: all that the report needs. Of an outcome that is a
-    number there are number, mean and spread."""
+    """Everything that the report needs: the number of units by arm, and for each group the outcomes by name and arm. A numeric
+    outcome has the number of values, their mean and their spread."""
 
     assigned: Counter[str] = field(default_factory=Counter)
     known: dict[tuple[str, str], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
@@ -67,17 +67,17 @@ class Tally:
                 groups.setdefault(unit.group, Moments()).add(value)
 
     def find_share(self, outcome: str, arm: str, group: str | None = None) -> Share:
-        """The units of an arm, of one group or of all, with the outcome among those of which it is known."""
+        """The share of units with the outcome among the units of an arm (of one group or of all) whose outcome is known."""
         groups = self.known[outcome, arm] if group is None else [group]
         return Share(*(sum(counts[outcome, arm][each] for each in groups) for counts in (self.yes, self.known)))
 
     def find_moments(self, outcome: str, arm: str, group: str | None = None) -> Moments:
-        """The same for a numeric outcome: how many units have one, with their mean and standard deviation."""
+        """The same for a numeric outcome: the number of known values, their mean and their standard deviation."""
         groups = self.moments.get((outcome, arm), {})
         return sum(groups.values(), Moments()) if group is None else groups.get(group, Moments())
 
     def list_groups(self, outcome: str) -> list[str]:
-        """The groups that some unit with a known outcome names, sorted."""
+        """The groups that have a unit for which this outcome is known, sorted."""
         return sorted(
             {group for (name, _), groups in self.known.items() for group in groups if name == outcome and group}
         )
@@ -94,12 +94,12 @@ def tally_units(units: Iterable[Unit]) -> Tally:
 def report_experiment(tally: Tally, plan: Plan) -> dict[str, Any]:
     """The report of an experiment.
 
-    ``arms``: units assigned, with the primary outcome known, and with it. ``srm``: whether the assignment keeps the planned
-    shares. ``effect``: variant minus baseline on the primary outcome. ``groups``: the same by group, P by Holm over the groups.
-    ``interaction``: whether the differences of the groups differ from one another, see ``compare_groups``. ``others``: the other
-    outcomes by name, each an effect, P by Holm over them. Units without an outcome are counted and left out; ``missing`` says how
-    many there are in each arm, and how they could change each difference. ``moves`` and ``loads`` are None here, because codings
-    of a sample's threads and the number of loads exist only in a study.
+    ``arms``: how many units were assigned, have a known primary outcome, and have the outcome. ``srm``: whether the assignment
+    keeps the planned shares. ``effect``: variant minus baseline on the primary outcome. ``groups``: the same by group, with P
+    Holm-adjusted over the groups. ``interaction``: whether the differences of the groups differ from one another, see
+    ``compare_groups``. ``others``: the other outcomes by name, each an effect, with P Holm-adjusted over them. Units without an
+    outcome are counted and left out; ``missing`` says how many there are in each arm, and how they could change each difference.
+    ``moves`` and ``loads`` are None here, because codings of a sample's threads and the number of loads exist only in a study.
     """
     outcome = plan.outcome
     groups = {group: _compare(tally, plan, outcome, group) for group in tally.list_groups(outcome)}
@@ -123,7 +123,7 @@ def report_experiment(tally: Tally, plan: Plan) -> dict[str, Any]:
 
 
 def measure_allocation(assigned: Mapping[str, int], planned: Mapping[str, float]) -> dict[str, Any]:
-    """Pearson's chi-square of the units assigned against the planned shares, with one degree of freedom less than there are arms.
+    """Pearson's chi-square test of the assigned units against the planned shares, with one degree of freedom fewer than arms.
 
     An ``alarm`` (P below .001) means that something went wrong between assigning and counting, and that no effect can be trusted
     until the cause is found (Fabijan et al. 2019, sample ratio mismatch).
@@ -159,19 +159,20 @@ def _describe_mean(moments: Moments) -> dict[str, Any]:
 
 
 def _end(interval: Interval | None, units: int) -> list[float] | None:
-    """The ends of an interval, by the number of units on the smaller side."""
+    """The ends of an interval; None if the smaller side has fewer than ``MIN_CLUSTERS`` units."""
     return list(interval) if interval and units >= MIN_CLUSTERS else None
 
 
 def _describe_missing(tally: Tally, plan: Plan, outcome: str) -> dict[str, Any]:
-    """By arm, of how many units of all the outcome is missing; and the bounds of the difference between variant and baseline,
-    None for a number without a scale.
+    """For each arm, how many of its units lack the outcome; and the bounds of the difference between variant and baseline, None for
+    a number without a scale.
 
-    ``bounds`` are the differences of all assigned units with every missing outcome the lowest in the variant and the highest in the
-    baseline, and the reverse (Manski 1990, American Economic Review 80:319). ``bounds_ci`` goes from the lower end of the 95 %
-    interval of the first to the upper end of that of the second (Horowitz and Manski 2000, JASA 95:77; for the difference alone a
-    somewhat narrower one would do, Imbens and Manski 2004, Econometrica 72:1845). It contains the true difference in about 95 % of
-    samples or more, and both true bounds in 84 to 96 % of simulated ones (docs/reference/method.md). None where either has none.
+    ``bounds`` are two differences over all assigned units: with every missing outcome the lowest in the variant and the highest in
+    the baseline, and the reverse (Manski 1990, American Economic Review 80:319). ``bounds_ci`` goes from the lower end of the 95 %
+    interval of the first difference to the upper end of that of the second (Horowitz and Manski 2000, JASA 95:77; for the
+    difference alone, a somewhat narrower interval would do, Imbens and Manski 2004, Econometrica 72:1845). It contains the true
+    difference in about 95 % of samples or more, and both true bounds in 84 to 96 % of simulated samples (docs/reference/method.md).
+    It is None if either difference has no interval.
     """
     missing = {arm: tally.assigned[arm] - tally.find_share(outcome, arm).n for arm in plan.allocation}
     scale = plan.numbers.get(outcome, Scale(0, 1))
@@ -200,9 +201,9 @@ def compare_groups(tally: Tally, plan: Plan, groups: Sequence[str]) -> dict[str,
     """Whether the effect on the primary outcome differs between groups: Cochran's Q over the differences of the groups, see
     ``measure_heterogeneity``; None with fewer than two groups.
 
-    Groups with fewer than 10 units or without any spread on one side are left out, and named in ``few``: there the variance of
-    a difference is not known well enough. ``groups``: those that are compared. ``q``, ``df``, ``df_error`` (of a number) and
-    ``p`` are None where fewer than two are left.
+    Groups with fewer than 10 units or without any spread on one side are left out and named in ``few``, because the variance of
+    their difference is not known well enough. ``groups``: those that are compared. ``q``, ``df``, ``df_error`` (for a numeric
+    outcome) and ``p`` are None if fewer than two are left.
     """
     if len(groups) < 2:
         return None
@@ -238,8 +239,8 @@ def _compare(tally: Tally, plan: Plan, outcome: str, group: str | None = None) -
 
 
 def compare_means(variant: Moments, baseline: Moments) -> dict[str, Any]:
-    """The difference of two independent means with Welch's t and its interval, None where a side has fewer than three units, or
-    where neither has two that differ; see ``_conclude``."""
+    """The difference of two independent means with Welch's t and its interval, which are None if a side has fewer than three units
+    or if neither side has two different values; see ``_conclude``."""
     tested = measure_welch(variant, baseline)
     units = min(variant.n, baseline.n)
     return {
@@ -255,8 +256,8 @@ def compare_means(variant: Moments, baseline: Moments) -> dict[str, Any]:
 
 
 def compare_shares(variant: Share, baseline: Share) -> dict[str, Any]:
-    """The difference of two independent shares with Newcombe's interval, None where a side has fewer than three units, and Fisher's
-    exact test; see ``_conclude``. Pearson's chi-square, uncorrected, and P of both are for checks of the arithmetic."""
+    """The difference of two independent shares with Newcombe's interval, None if a side has fewer than three units, and Fisher's
+    exact test; see ``_conclude``. Pearson's uncorrected chi-square and both P values are for checks of the arithmetic."""
     tested, p = measure_chi_square(*variant, *baseline), measure_fisher(*variant, *baseline)
     units = min(variant.n, baseline.n)
     return {
@@ -273,8 +274,8 @@ def compare_shares(variant: Share, baseline: Share) -> dict[str, Any]:
 
 
 def _conclude(test: str, p: float | None, units: int) -> dict[str, Any]:
-    """The name and P of the test of an effect, None with fewer than ten units in an arm, from which nothing is concluded; and
-    the mark for the number of units."""
+    """The name and P of the test of an effect, and the mark for the number of units. Name and P are None with fewer than ten units
+    in an arm, because nothing is concluded from so few."""
     is_tested = p is not None and units >= FEW
     return {
         "test": test if is_tested else None,
@@ -284,13 +285,13 @@ def _conclude(test: str, p: float | None, units: int) -> dict[str, Any]:
 
 
 def find_p(effect: Mapping[str, Any]) -> float | None:
-    """The P that an effect is judged by, and that Holm adjusts; None where nothing is concluded."""
+    """The P by which an effect is judged and which Holm's method adjusts; None if nothing is concluded."""
     p: float | None = effect["p"]
     return p
 
 
 def adjust_by_holm(compared: Sequence[dict[str, Any]]) -> None:
-    """Add ``p_holm`` to each, Holm's P over those that have a P, None for the others; and ``family``, how many these are."""
+    """Add to each effect ``p_holm``, adjusted over the effects that have a P, None for the others; and ``family``, their number."""
     tested = [p for each in compared if (p := find_p(each)) is not None]
     adjusted = iter(adjust_holm(tested))
     for each in compared:
@@ -304,17 +305,17 @@ class NoSuchCoder(ValueError):
 def compare_moves(
     records: Records, plan: Plan, *, arms: Mapping[str, str], names: Mapping[str, str], coder: str = ""
 ) -> dict[str, Any]:
-    """How many threads of each arm show each move, as one coder read them.
+    """How many threads of each arm show each move, according to one coder.
 
-    ``records`` are of the sample's threads, ``arms`` gives the arm of each by its id, ``names`` the moves of the codebook in its
-    order. A move shows in a thread where it is enacted at least once in what the model says or does with tools. Only threads that
-    the coder read to the end count: in others a missing code says nothing. Without ``coder`` it is the one who has read
-    most of them, the first by name among equals.
+    ``records`` are those of the sample's threads, ``arms`` gives the arm of each thread by its id, and ``names`` the moves in the
+    order of the codebook. A thread shows a move if it is enacted at least once in what the model says or does with tools. Only
+    threads that the coder read to the end count, because in others a missing code says nothing. Without ``coder``, it is the one
+    who has read most of the threads, and among equals the first by name.
 
-    Returns ``readers``, how many threads each has read; ``coder``; ``read``, by arm how many threads the coder read; and
-    ``effects``, by move: variant minus baseline, P by Holm. A move in no thread of the two arms is left out, also of the family, as
-    its P is 1 whatever is true; ``unused`` counts these moves of the codebook. Units of one arm were drawn with equal
-    chances, and arms are compared, never added up: the shares need no weights. Raises ``NoSuchCoder``.
+    Returns ``readers``, how many threads each coder has read; ``coder``; ``read``, how many threads of each arm the coder read; and
+    ``effects`` by move: variant minus baseline, with Holm-adjusted P. A move in no thread of the two arms is left out, also from
+    the family, because its P is always 1; ``unused`` counts these moves of the codebook. The shares need no weights, because units
+    of an arm were drawn with equal probability, and arms are compared, never pooled. Raises ``NoSuchCoder``.
     """
     index = RecordIndex(records)
     read = {each: index.list_threads_read(work, MOVES) for each, work in index.work.items()}
@@ -349,7 +350,7 @@ def _choose(readers: Mapping[str, int], coder: str) -> str:
 
 
 def _count(index: RecordIndex, work: Work, threads: Sequence[str], arms: Mapping[str, str]) -> dict[str, Counter[str]]:
-    """By move and arm, in how many of the threads it is enacted."""
+    """In how many of the threads each move is enacted, by move and arm."""
     found: dict[str, Counter[str]] = {}
     for thread in threads:
         for move in set().union(*list_positions(index, work, thread, CONDUCT)):
@@ -370,7 +371,7 @@ BOUNDS_EXPLAINED = (
 
 
 def list_report(report: Mapping[str, Any]) -> Iterator[str]:
-    """The lines of what ``effects.report_experiment`` returns."""
+    """The report of ``effects.report_experiment`` as lines of text."""
     yield f"Outcome: {report['outcome']}"
     for arm, own in report["arms"].items():
         left_out = own["assigned"] - own["with_outcome"]
@@ -409,14 +410,14 @@ def _list_moves(moves: Mapping[str, Any]) -> Iterator[str]:
 
 
 def write_unused(moves: Mapping[str, Any]) -> str:
-    """How many moves of the codebook nobody found in the threads; empty where all were found."""
+    """How many moves of the codebook were not found in the threads; empty if all were found."""
     if not moves["unused"]:
         return ""
     return f"{show_count(moves['unused'], 'move')} of the codebook in no thread of these arms, left out and not tested."
 
 
 def write_srm(srm: Mapping[str, Any]) -> str:
-    """How units are assigned against the planned shares; empty where there is nothing to hold against."""
+    """The test of the assigned units against the planned shares; empty if there was nothing to test."""
     return "" if srm["p"] is None else f"chi-square {write_number(srm['chi2'], 3)}, P {write_p(srm['p'])}"
 
 
@@ -433,18 +434,18 @@ def write_effect(effect: Mapping[str, Any]) -> str:
 
 
 def write_side(effect: Mapping[str, Any], side: str) -> str:
-    """Of one arm, how many of how many, or a mean."""
+    """The outcome of one arm: how many of how many units, or a mean."""
     found = effect[side]
     return write_mean(found) if effect["kind"] == "mean" else f"{found[0]:,} of {found[1]:,}"
 
 
 def write_mean(mean: Mapping[str, Any]) -> str:
-    """A mean with its number and standard deviation."""
+    """A mean with its standard deviation and the number of values."""
     return f"mean {write_number(mean['mean'], 3)} (SD {write_number(mean['sd'], 3)}, n {mean['n']:,})"
 
 
 def write_interaction(found: Mapping[str, Any] | None) -> str:
-    """Whether groups differ from one another; empty where there are not two groups."""
+    """Whether groups differ from one another; empty with fewer than two groups."""
     if found is None:
         return ""
     few = ", ".join(found["few"])
@@ -465,7 +466,7 @@ def write_missing(found: Mapping[str, Any]) -> str:
 
 
 def write_bounds(found: Mapping[str, Any]) -> str:
-    """Two bounds with their signs and their interval; a dash where there are none."""
+    """Two bounds with their signs and their interval; a dash if there are none."""
     if not found["bounds"]:
         return NONE
     bounds, interval = (" to ".join(map(write_signed, found[name] or ())) for name in ("bounds", "bounds_ci"))
@@ -473,14 +474,14 @@ def write_bounds(found: Mapping[str, Any]) -> str:
 
 
 def write_loads(loads: int | None) -> str:
-    """That the differences could be read after more than one load of units; empty where there was but one."""
+    """A warning if the differences could be read after more than one load of units; empty if there was only one."""
     if loads is None or loads < 2:
         return ""
     return f"The units came in {loads:,} loads, and the differences could be read after each. {ARMITAGE}"
 
 
 def list_marks(report: Mapping[str, Any]) -> list[str]:
-    """What the marks of the effects and moves mean, each once."""
+    """What the marks of the effects and moves mean, with each mark once."""
     effects = [report["effect"], *report["groups"].values(), *report["others"].values()]
     effects += (report["moves"] or {"effects": {}})["effects"].values()
     return explain_marks((effect["mark"] for effect in effects), "units, or of moves threads, in an arm")

@@ -1,7 +1,7 @@
 """The plan of an experiment: what is compared, in which shares units are assigned, and which outcome decides. Paper 001, Table 4B.
 
-It is locked before units are loaded, so that nobody can choose the outcome that turned out well here. Whether outcomes were
-already known elsewhere cannot be seen.
+It is locked before units are loaded, so that nobody can choose the outcome that turned out well in the study. Whether outcomes were
+already known elsewhere cannot be checked.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ a number."""
 MAX_NUMBER = 1e15
 """Whole numbers beyond it are not kept exactly."""
 _KEYS = {"name", "outcome", "others", "numbers", "baseline", "variant", "allocation", "locked", "notes"}
-# What somebody would write who plans another kind of experiment.
+# A key that a plan of another kind of experiment would have.
 _ASSIGNMENT = "assignment"
-# What columns of units are called for themselves.
+# Names of columns of units, which no outcome can have.
 _TAKEN = {"unit", "arm", "group"}
 
 
@@ -58,9 +58,9 @@ class Scale(NamedTuple):
 class Plan:
     """What is compared. ``allocation``: the planned share of each arm, as parts of any size.
 
-    Each unit is assigned to one arm, at random. ``outcome`` is the primary one, ``others`` are secondary and named. ``numbers``:
-    the numeric outcomes, each with the ends of its scale, or None if it has no scale; the others are yes or no. ``locked`` is the
-    day that the file names, as text.
+    Each unit is assigned to one arm at random. ``outcome`` names the primary outcome, ``others`` the secondary ones. ``numbers``:
+    the numeric outcomes, each with the ends of its scale, or None if it has no scale; all other outcomes are yes or no. ``locked``
+    is the day that the file names, as text.
     """
 
     outcome: str
@@ -75,17 +75,17 @@ class Plan:
 
     @property
     def outcomes(self) -> tuple[str, ...]:
-        """The primary one, and the others."""
+        """The names of all outcomes, the primary one first."""
         return (self.outcome, *self.others)
 
     @property
     def sha256(self) -> str:
-        """The hash of the whole content as JSON with sorted keys: two plans with the same hash have the same content."""
+        """The hash of the whole content as JSON with sorted keys; two plans with the same hash have the same content."""
         return hashlib.sha256(json.dumps(self.as_json(), sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
     def as_json(self) -> dict[str, Any]:
-        """As the database and files hold it. Without numbers nothing is said of them, so that the hash of a plan that has none is
-        what it was before plans could have some."""
+        """The plan as it is stored in the database and in files. The key "numbers" is left out if there are none, so that the hash
+        of such a plan is the same as before plans could have numbers."""
         content = {**asdict(self), "others": list(self.others), "allocation": dict(self.allocation)}
         del content["numbers"]
         if self.numbers:
@@ -168,7 +168,7 @@ def _read_scale(name: str, ends: object) -> Scale | None:
 
 
 def is_number(value: object) -> bool:
-    """Whether it is a number that is kept exactly: between minus and plus ``MAX_NUMBER``, neither infinite nor NaN."""
+    """Whether it is a number that is stored exactly: between minus and plus ``MAX_NUMBER``, neither infinite nor NaN."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MAX_NUMBER
 
 
@@ -196,7 +196,7 @@ def _read_allocation(content: Mapping[str, Any], baseline: str, variant: str) ->
     missing = [arm for arm in (baseline, variant) if arm not in allocation]
     if missing:
         raise PlanRefused(f"“allocation” has no part for {shorten(missing[0])}.")
-    # In one order, whatever a file or a database makes of the order of keys.
+    # In a fixed order, because files and databases may change the order of keys.
     further = sorted(allocation.keys() - {baseline, variant})
     return {arm: allocation[arm] for arm in (baseline, variant, *further)}
 
@@ -217,7 +217,7 @@ Outcome = bool | float | None
 
 
 class Unit(NamedTuple):
-    """One unit that was assigned. ``outcomes``: by name, None where it is not known; every outcome of the plan is there."""
+    """One assigned unit. ``outcomes``: every outcome of the plan by name, None if it is not known."""
 
     unit: str
     arm: str
@@ -226,12 +226,12 @@ class Unit(NamedTuple):
 
 
 def read_units(lines: Iterable[bytes], plan: Plan, *, name: str) -> Iterator[Unit]:
-    """The units of a CSV with the columns unit, arm, and where there are any, group, outcome (the primary one, which may stand
-    under its name instead) and the others by name; further columns are passed over. Read row by row; ``name`` is the file's.
+    """The units of a CSV with the columns unit, arm, and optionally group, outcome (the primary one, whose column may have its name
+    instead) and the other outcomes by name; further columns are ignored. Reads row by row; ``name`` is the file's.
 
-    An outcome is 1, yes or true, or 0, no or false; one that the plan calls a number is a number, with a point. It is empty where
-    it is not known. Raises ``ReadError`` for a unit that is there twice, whether in one arm or in two, an arm that the plan
-    does not have, any other word as an outcome, and a number outside its scale.
+    An outcome is 1, yes or true, or 0, no or false. An outcome that is numeric in the plan is a number with a decimal point. A cell
+    is empty if the outcome is not known. Raises ``ReadError`` for a unit that occurs twice, in the same arm or in two, for an arm
+    that the plan does not have, for any other word as an outcome, and for a number outside its scale.
     """
     table = StrictTable(lines, name=name, needed=(UNIT, ARM))
     places = {column: place for place, column in enumerate(table.headings)}
@@ -286,7 +286,7 @@ def _read_number(word: str, name: str, plan: Plan) -> float:
     found = f"{quote(word)} as the outcome “{name}”"
     if not _NUMBER.fullmatch(word):
         raise WrongField(found, "a number with a point, such as 3.5, or nothing")
-    # What is nought has no sign, as a database has it.
+    # Adding 0 removes the sign of a negative zero, which a database does not keep.
     number = float(word) + 0.0
     if not is_number(number):
         raise WrongField(found, f"a number of at most {MAX_NUMBER:,.0f}")

@@ -1,5 +1,5 @@
-"""Asking in a session: a question is checked and stored before a worker sends it, so that nothing typed is lost. Nothing that
-was said is overwritten: asking again adds an attempt to the same turn, and a different question makes a branch.
+"""Asking questions in a session: a question is checked and stored before a worker sends it, so that nothing typed is lost. Nothing
+that was said is overwritten: asking again adds an attempt to the same turn, and a different question makes a branch.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from transcripts.refusals import Refused
 
 
 class AskedMeanwhile(Refused):
-    """Another question was asked in a session after the person last saw it: ``stored``, with the number ``number``. ``text``
-    is the person's own question."""
+    """Another question was asked in a session after the person last saw the session: ``stored``, with the number ``number``.
+    ``text`` is the person's own question."""
 
     def __init__(self, number: int, stored: str, text: str) -> None:
         super().__init__(
@@ -35,14 +35,14 @@ class AskedMeanwhile(Refused):
 
 KINDS = dict(Question.Kind.choices)
 INTENTS = dict(Question.Intent.choices)
-# Characters: about three pages. The published opening has a quarter of it.
+# In characters: about three pages. The published opening has a quarter of this length.
 LONG_QUESTION = 8_000
 WITH_INTENT = (Question.Kind.CHALLENGE, Question.Kind.NEW_INFORMATION)
 
 
 def check_said(text: str, *, field: str, what: str, may_be_empty: bool = False) -> str:
-    """``text`` in the form in which it is stored and sent: exactly as it was typed, with uniform line ends. ``what`` names it:
-    "The question". Raises ``Refused``."""
+    """``text`` in the form in which it is stored and sent: exactly as it was typed, but with uniform line ends. ``what`` is its
+    name in a refusal, such as "The question". Raises ``Refused``."""
     text = text.replace("\r\n", "\n")
     if not text.strip():
         if may_be_empty:
@@ -101,10 +101,10 @@ def ask(
     seen: int | None = None,
     idempotency_key: UUID | None = None,
 ) -> Question:
-    """Ask the model of a session the next question; a worker sends it with all that was said before.
+    """Ask the model of a session the next question; a worker sends it with everything that was said before.
 
-    ``seen``: the number of the last question that the person saw, 0 for none; another one since raises ``AskedMeanwhile``. The
-    same ``idempotency_key`` again gives the question it made. Raises ``Refused``.
+    ``seen``: the number of the last question that the person saw, 0 for none; if another was asked since, ``AskedMeanwhile`` is
+    raised. The same ``idempotency_key`` returns the question that was made with it. Raises ``Refused``.
     """
     session = hold_session(session)
     if (stored := _find_asked(session, idempotency_key)) is not None:
@@ -122,7 +122,7 @@ def ask(
 
 @transaction.atomic
 def ask_again(*, session: Session, number: int, by: trail.Actor) -> Question:
-    """Ask the last question once more. This is another attempt, not another turn.
+    """Ask the last question once more, as another attempt at the same turn.
 
     The earlier answer is kept, and the new one counts. Raises ``Refused``.
     """
@@ -177,7 +177,7 @@ def record_answer(
     seen: int | None = None,
     idempotency_key: UUID | None = None,
 ) -> Question:
-    """Store a question and its answer, both as shown on a public chat page. For ``seen`` and ``idempotency_key`` see ``ask``.
+    """Store a question and its answer, both as shown on a public chat page. For ``seen`` and ``idempotency_key``, see ``ask``.
 
     Raises ``Refused``.
     """
@@ -207,7 +207,7 @@ def record_answer(
 
 
 def hold_session(session: Session) -> Session:
-    """The session as it is now, locked until the transaction ends."""
+    """The current state of the session, locked until the transaction ends."""
     return (
         Session.objects.select_for_update(of=("self",))
         .select_related("script", "branch_of", "arm__batch")
@@ -227,7 +227,7 @@ def check_open(session: Session) -> None:
 
 
 def send(session: Session, question: Question, *, after: Exchange | None, by: trail.Actor, repeat: int = 1) -> None:
-    """Have a worker ask the question, after what was said before it. The session has an arm."""
+    """Have a worker ask the question with everything that was said before it. The session must have an arm."""
     if session.arm is None:
         raise Refused("This interview is recorded from a chat page, so nothing is sent.")
     previous = after.counting.cell if after and after.counting else None
@@ -237,7 +237,7 @@ def send(session: Session, question: Question, *, after: Exchange | None, by: tr
 
 
 def _find_asked(session: Session, idempotency_key: UUID | None) -> Question | None:
-    """What was already stored under this id. Raises ``Refused`` if it was stored in another session."""
+    """The question that was already stored with this key. Raises ``Refused`` if it was stored in another session."""
     stored = Question.objects.filter(idempotency_key=idempotency_key).first() if idempotency_key else None
     if stored is not None and stored.session_id != session.pk:
         raise Refused("This form was already sent in another session. Reload the page.", field="idempotency_key")
@@ -258,7 +258,7 @@ def _check_mode(session: Session, mode: str) -> None:
 
 
 def _check_turn(session: Session, before: list[Exchange], seen: int | None, text: str) -> None:
-    """Refuse a question unless it is the interviewer's turn, she has seen what was said, and the script allows another
+    """Refuse a question unless it is the interviewer's turn, she has seen everything that was said, and the script allows another
     question."""
     last = before[-1] if before else None
     number = last.number if last else 0
@@ -309,7 +309,7 @@ def _store(
 
 
 def _record(action: str, session: Session, question: Question, *, by: trail.Actor) -> None:
-    """The intent of a question is not recorded, because people who will code the thread may read the history."""
+    """Record an event without the intent of the question, because people who will code the thread may read the history."""
     trail.record(
         action,
         target=session,

@@ -1,7 +1,7 @@
 """Writing scripts, launching suites of scripts, and opening interviews with one.
 
-A new wording is the next number of the same name; existing numbers never change. If different questions are asked from some turn
-on, this is a separate interview.
+A new wording gets the next number under the same name; existing numbers never change. If different questions are asked from some
+turn on, this is a separate interview.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from transcripts.ui.typed_text import check_reason, check_text
 
 
 class LoadedScripts(NamedTuple):
-    """The result of loading a file: the scripts that were written, and those whose wording the study already has."""
+    """The result of loading a file: the scripts that were written, and those whose wording the study already had."""
 
     written: list[Script]
     unchanged: list[Script]
@@ -58,8 +58,8 @@ def write_script(
 ) -> Script:
     """Store a new script, or the next number of an existing one, which needs a ``reason``.
 
-    ``based_on``: the latest number that ``by`` saw, 0 for a new name; None for any. Sessions keep the number that they began
-    with. Raises ``Refused``.
+    ``based_on``: the latest number that ``by`` saw, 0 for a new name; None turns this check off. Sessions keep the number with
+    which they began. Raises ``Refused``.
     """
     try:
         check_script(script)
@@ -104,7 +104,7 @@ def write_script(
 
 @transaction.atomic
 def load_scripts(*, study: Study, scripts: Sequence[ScriptText], by: trail.Actor, reason: str) -> LoadedScripts:
-    """Store the scripts of a file, all or none. A wording that the study already has under this name is left as it is.
+    """Store the scripts of a file, all or none. A wording that the study already has under this name is not stored again.
 
     Raises ``Refused``, which names the script.
     """
@@ -139,9 +139,9 @@ def launch_scenarios(
 ) -> Batch:
     """Run the latest number of every script of a suite with every model under every condition, ``options.repeats`` times.
 
-    ``conditions``: system texts by name; each is placed before the script's own system text. The condition ``unprompted``,
-    without a text, is always included unless ``has_unprompted`` is false. The sessions are stored with the batch. The same
-    idempotency key returns the batch that was made with it. Raises ``Refused``.
+    ``conditions``: system texts by name; each is placed before the script's own system text. The condition ``unprompted``, which
+    has no text, is included unless ``has_unprompted`` is false. The sessions are stored with the batch. The same idempotency key
+    returns the batch that was made with it. Raises ``Refused``.
     """
     planned: list[Script] = []
 
@@ -173,7 +173,7 @@ def plan_scenarios(
     conditions: Mapping[str, str],
     has_unprompted: bool = True,
 ) -> LaunchPlan:
-    """What a launch would ask; writes nothing. Raises ``Refused``."""
+    """Plan the calls of a launch; writes nothing. Raises ``Refused``."""
     scripts = _read_suite(study, suite)
     return _plan(study, suite, scripts, variants, conditions, has_unprompted=has_unprompted)
 
@@ -211,7 +211,7 @@ def _plan(
         KIND,
         arms,
         inputs,
-        # Coders see the title of a batch, so it names neither suite nor condition.
+        # Coders see the title of a batch, so it names neither the suite nor a condition.
         title=f"Scenarios: {len(scripts):,} script{'' if len(scripts) == 1 else 's'}",
         parameters={"suite": suite, "scripts": [script.pk for script in scripts], "conditions": list(asked)},
         warnings=_warn(study, scripts, asked),
@@ -261,7 +261,7 @@ def check_conditions(conditions: Mapping[str, str], *, has_unprompted: bool = Tr
 
 
 def _check_features(study: Study, scripts: Sequence[Script]) -> None:
-    """The case sheets of the threads will name these features, so the study's codebook must contain them."""
+    """Refuse scripts with features that the study's codebook lacks, because the case sheets of the threads will name them."""
     known = list_features(study)
     for script in scripts:
         for row in [*script.case.get("relevant", []), *script.case.get("irrelevant", [])]:
@@ -274,7 +274,7 @@ def _check_features(study: Study, scripts: Sequence[Script]) -> None:
 
 
 def _link_questions(scripts: Sequence[Script]) -> tuple[list[int], dict[int, int]]:
-    """The questions of these scripts in their order, and which one each of them continues. One query."""
+    """The questions of these scripts in order, and the question that each of them continues. One query."""
     inputs: list[int] = []
     after: dict[int, int] = {}
     order = {script.pk: place for place, script in enumerate(scripts)}
@@ -329,7 +329,7 @@ def _open_sessions(batch: Batch, scripts: Sequence[Script], repeats: int, *, by:
 
 
 TASK = "interview"
-# An interview and its branches are held side by side.
+# An interview and its branches can be held at the same time.
 IN_FLIGHT = 4
 
 
@@ -350,14 +350,14 @@ def open_session(
     cap_usd: Decimal | None = None,
     idempotency_key: UUID | None = None,
 ) -> Session:
-    """Open an interview with a script: with the model ``variant``, to which the opening is sent at once as the first question,
-    or as a recording of the chat page ``surface``, which calls its model ``model_as_shown``.
+    """Open an interview with a script: either with the model ``variant``, to which the opening is sent at once as the first
+    question, or as a recording of the chat page ``surface``, which calls its model ``model_as_shown``.
 
     ``opening`` is the id of one of the script's openings; without it, ``seed`` chooses one so that openings are balanced over
     models. ``cap_usd`` is the most that the interview and its branches may cost. The same ``idempotency_key`` returns the session
     that was made with it. Raises ``Refused``.
     """
-    # Openings are counted, and a form that is sent twice opens one session.
+    # The study is locked, so that openings are counted correctly and a form that is sent twice opens only one session.
     Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     if (stored := _find_opened(idempotency_key)) is not None:
         if stored.study_id != study.pk:
@@ -425,7 +425,8 @@ def _find_opened(idempotency_key: UUID | None) -> Session | None:
 def branch_session(*, session: Session, after: int, by: trail.Actor, idempotency_key: UUID | None = None) -> Session:
     """Open a session that continues after the answer to question ``after`` of another session, which does not change.
 
-    If ``session`` shares that answer with a session that it branches off, the new branch leaves the latter. Raises ``Refused``.
+    If that answer belongs to the session that ``session`` branches from, the new branch also branches from that session. Raises
+    ``Refused``.
     """
     session = hold_session(session)
     if (stored := _find_opened(idempotency_key)) is not None:
@@ -495,7 +496,7 @@ def _choose_opening(study: Study, script: Script, opening: str, seed: int | None
 
 
 def _open_batch(script: Script, variant: ModelVariant, title: str, cap_usd: Decimal | None, by: trail.Actor) -> Arm:
-    """The batch that makes the calls of an interview and its branches: one arm, one cap, open until all of them are closed."""
+    """Open the batch that makes the calls of an interview and its branches: one arm, one cap, open until all of them are closed."""
     try:
         batch = launch_batch(
             study=script.study,

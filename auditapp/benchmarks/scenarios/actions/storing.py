@@ -1,7 +1,7 @@
-"""Ended sessions become masked trajectories of the study, which are assigned and coded like any other threads.
+"""Store ended sessions as masked trajectories of the study, which are assigned and coded like any other threads.
 
-A session with a turn that got no answer is not stored: its thread would look like a case that ended early, and would count as one
-in every figure about episodes and pairs. It is kept as failed and counted in the report. Asking its turns again reopens it.
+A session with a turn that got no answer is not stored, because its thread would look like a case that ended early, and would count
+as such in every figure about episodes and pairs. It is kept as failed and counted in the report. Asking its turns again reopens it.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ logger = logging.getLogger(__name__)
 
 
 def sweep_sessions() -> None:
-    """Store some of the ended sessions, in the worker that does the sweep. A batch whose sessions cannot be stored is logged
-    and does not delay other batches."""
+    """Store some of the ended sessions, in the worker that runs the sweep. A batch whose sessions cannot be stored is logged and
+    does not delay other batches."""
     batches = Batch.objects.filter(kind=KIND, arms__sessions__state=Session.State.OPEN).exclude(
         state=Batch.State.PLANNING
     )
@@ -73,11 +73,11 @@ def sweep_sessions() -> None:
 def store_sessions(batch: Batch, *, limit: int | None = None) -> int:
     """Store the ended sessions of a batch, each only once, however often this is called.
 
-    Returns how many were stored. At most about ``limit`` are stored, and the sessions of one case are always stored together.
-    Each becomes a trajectory under a random label, with condition, model, script, batch and repeat sealed; its case and the
-    intents of its turns are on its case sheet, and the two sides of a pair with the same arm and repeat are paired. A case sheet
-    or pair that cannot be written is left out, and the history counts it. Sessions that cannot be stored do not delay others of
-    the batch: ``Refused`` is raised at the end. Reads batch.study.
+    Returns how many were stored. At most about ``limit`` are stored, and the sessions of one case are always stored together. Each
+    becomes a trajectory under a random label, with condition, model, script, batch and repeat sealed. Its case and the intents of
+    its turns are on its case sheet, and the two sides of a pair with the same arm and repeat are paired. A case sheet or pair that
+    cannot be written is left out and counted in the history. Sessions that cannot be stored do not delay others of the batch:
+    ``Refused`` is raised at the end. Reads batch.study.
     """
     if Batch.objects.filter(pk=batch.pk, state=Batch.State.PLANNING).exists():
         return 0
@@ -105,16 +105,16 @@ def store_sessions(batch: Batch, *, limit: int | None = None) -> int:
 
 
 def store_when_ended(batch: Batch) -> None:
-    """Store the sessions of a scenario's batch that has just ended, once its end is committed. If this fails, the
-    next sweep tries again."""
+    """Store the sessions of a batch of scenarios that has just ended, after its end is committed. If this fails, the next sweep
+    tries again."""
     if batch.kind == KIND:
-        # Not a partial: it has no name, by which Django logs what goes wrong.
+        # A lambda, because Django logs a failure under the function's name, and a partial has none.
         transaction.on_commit(lambda: store_sessions(batch, limit=SESSIONS_IN_A_SWEEP), robust=True)
 
 
 @transaction.atomic
 def _keep_failed(batch: Batch) -> None:
-    # Whoever asks cells again holds this lock too, so that no session is given up whose turns are asked meanwhile.
+    # Asking cells again takes this lock too, so that no session is marked as failed while its turns are being asked again.
     lock_batch(batch)
     _, failed = group_ended(batch.pk, run_sessions(batch))
     count = Session.objects.filter(pk__in=failed, state=Session.State.OPEN).update(
@@ -133,7 +133,7 @@ def _store(batch: Batch, keys: Sequence[int]) -> int:
         return 0
     turns = read_turns(sessions)
     talks = {session.pk: _build_talk(batch, session, turns[session.pk]) for session in sessions}
-    # Masked threads are numbered in the order of their labels, which are random; so is the order in the file.
+    # Masked threads are numbered in the order of their labels, which are random. The order in the file is random too.
     lines = [write_line(talk) for talk in talks.values()]
     random.SystemRandom().shuffle(lines)
     import_files(
@@ -153,7 +153,7 @@ def _store(batch: Batch, keys: Sequence[int]) -> int:
         session.interview, session.state, session.ended_at = threads[session.pk], Session.State.STORED, now
     Session.objects.bulk_update(sessions, ["interview", "state", "ended_at"])
     open_later_interviews(study=batch.study, before=before, stored=list(threads.values()))
-    # In the order of the labels, as the threads.
+    # In the order of the labels, like the threads.
     sessions.sort(key=lambda session: threads[session.pk].mask_label)
     known = set(list_features(batch.study))
     sheets = sum(not _write_sheet(session, threads[session.pk], talks[session.pk], known) for session in sessions)
@@ -177,7 +177,7 @@ def _build_talk(batch: Batch, session: Session, turns: Sequence[AskedTurn]) -> T
         "opening_prompt": turns[0].said,
         "language": script.language,
         "consent": {**script.consents, "basis": script.consent_basis} if script.consents else None,
-        # Every other key is sealed as a whole.
+        # All other keys are sealed as a whole.
         "condition": arm.task,
         "suite": script.suite,
         "script": script.label,
@@ -206,8 +206,8 @@ def _build_talk(batch: Batch, session: Session, turns: Sequence[AskedTurn]) -> T
 
 
 def _write_sheet(session: Session, thread: Interview, talk: Talk, known: set[str]) -> bool:
-    """Write the case and the intents of its turns on the thread's case sheet. Returns whether this succeeded. Features that
-    have been removed from the codebook since the launch are left out."""
+    """Write the case and the intents of its turns on the thread's case sheet. Returns whether this succeeded. Features that were
+    removed from the codebook after the launch are left out."""
     case = session.script.case
     relevant, irrelevant = (
         [row for row in case.get(side, []) if row["feature"] in known] for side in ("relevant", "irrelevant")
@@ -226,7 +226,7 @@ def _write_sheet(session: Session, thread: Interview, talk: Talk, known: set[str
             by=trail.SYSTEM,
         )
     except Refused as error:
-        # Its sentence may quote the case.
+        # The message of the refusal is not logged, because it may quote the case.
         logger.warning(
             "The case sheet of session %s cannot be written: its %s cannot be stored", session.pk, error.field or "text"
         )
@@ -235,8 +235,8 @@ def _write_sheet(session: Session, thread: Interview, talk: Talk, known: set[str
 
 
 def _pair_sides(sessions: Sequence[Session]) -> int:
-    """Pair these with their other sides, with the same arm and repeat, if both are stored. Returns how many pairs could not be
-    made."""
+    """Pair each of these sessions with its other side of the same arm and repeat, if both are stored. Returns how many pairs could
+    not be made."""
     arms, repeats = {session.arm_id for session in sessions}, {session.repeat for session in sessions}
     stored = Session.objects.filter(arm__in=arms, repeat__in=repeats, state=Session.State.STORED)
     sides: dict[tuple[object, ...], Session] = {}
@@ -253,8 +253,8 @@ def _pair_sides(sessions: Sequence[Session]) -> int:
 
 
 def _pair(session: Session, pair: Mapping[str, str], a: Interview | None, b: Interview | None) -> bool:
-    """Pair two threads, once both are stored. Returns whether nothing prevented it. The name consists of the labels of both,
-    in order, so that it reveals nothing about case, side or condition."""
+    """Pair two threads if both are stored. Returns false only if the pair could not be made. Its name consists of both labels in
+    order, so that it reveals nothing about case, side or condition."""
     if a is None or b is None:
         return True
     name = " ".join(sorted((a.mask_label, b.mask_label)))
@@ -273,8 +273,8 @@ def _pair(session: Session, pair: Mapping[str, str], a: Interview | None, b: Int
 
 
 def _record(action: str, batch: Batch, count: int, **more: int) -> None:
-    """It is not recorded which threads came from which sessions, because people who still have to code them may read the
-    history."""
+    """Record an event that does not say which threads came from which sessions, because people who still have to code them may read
+    the history."""
     trail.record(action, target=batch, by=trail.SYSTEM, details={"sessions": count, **more})
 
 
@@ -282,7 +282,7 @@ MAX_INCLUSION = 50
 
 
 class Unanswered(NamedTuple):
-    """A question that got no answer, by its number, and why in a few words."""
+    """The number of a question that got no answer, and the reason in a few words."""
 
     question: int
     why: str
@@ -307,8 +307,8 @@ def close_session(*, session: Session, inclusion: str, reason: str, by: trail.Ac
 
     It is written as a line of interview_jsonl and imported, so its bytes, hash and sentences are the same as for an imported
     file. The kinds of its questions are included; their intents are written only on the thread's case sheet. A branch is stored
-    after the session that it leaves, and is attached to that session's turn. ``inclusion`` says whether the interview is
-    analysed, with a ``reason``. A last question that got no answer is left out, and the thread says so and gives the reason.
+    after the session that it branches from, and is attached to that session's turn. ``inclusion`` says whether the interview is
+    analysed, with a ``reason``. A last question that got no answer is left out, and the thread states this with the reason.
     Raises ``Refused``.
     """
     session = hold_session(session)
@@ -381,7 +381,7 @@ def discard_session(*, session: Session, reason: str, by: trail.Actor) -> None:
 
 
 def list_unanswered(talk: Sequence[Exchange]) -> list[Unanswered]:
-    """The questions that got no answer, not even an empty one, and why."""
+    """The questions that got no answer, not even an empty one, with the reasons."""
     return [
         Unanswered(each.number, each.counting.failure if each.counting else "") for each in talk if not each.has_result
     ]
@@ -399,7 +399,7 @@ def build_talk(
     inclusion: str = "",
     reason: str = "",
 ) -> Talk:
-    """The thread that a session leaves, of these questions and answers. Reads session.script, session.branch_of, session.arm."""
+    """The thread of a session with these questions and answers. Reads session.script, session.branch_of, session.arm."""
     is_branch = session.branch_of is not None
     script = session.script
     model = session.arm.variant.label if session.arm else session.model_as_shown
@@ -431,8 +431,8 @@ def build_talk(
 
 
 def find_places(session: Session, talk: Sequence[Exchange]) -> dict[int, int]:
-    """For each question of a session, by its number, the turn of the thread that it is or will be, from 1. Questions without
-    an answer are in no thread, and questions that a branch shares are in the other thread."""
+    """The turn, from 1, that each question of a session has or will have in the thread, by the number of the question. Questions
+    without an answer are in no thread, and questions that a branch shares are in the other thread."""
     own = [each for each in talk if not each.is_shared and each.has_result]
     system = "" if session.branch_of else session.script.system
     places = place_questions(Talk(external_id="", questions=_list_questions(own), system=system))
@@ -454,12 +454,12 @@ def _list_questions(answered: Sequence[Exchange]) -> list[AnsweredQuestion]:
 
 
 def name_thread(session: Session) -> str:
-    """The id of the thread that a session leaves."""
+    """The id of the thread that a session becomes."""
     return f"session-{session.pk}"
 
 
 def store_talk(session: Session, talk: Talk, *, by: trail.Actor) -> tuple[Interview, str]:
-    """Import the thread of a session; it, and the hash of the file. Raises ``Refused``."""
+    """Import the thread of a session. Returns it with the hash of the file. Raises ``Refused``."""
     lines = [write_line(talk)]
     if session.branch_of is not None and session.branch_of.interview is not None:
         lines.insert(0, _write_parent(session.branch_of.interview))
@@ -483,13 +483,13 @@ def end_session(
 
 
 def close_calls(session: Session, *, by: trail.Actor) -> None:
-    """Close the batch of a session, once no other session is open in it."""
+    """Close the batch of a session if no other session in it is open."""
     if session.arm is not None and not Session.objects.filter(arm=session.arm, state=Session.State.OPEN).exists():
         launching.close_batch(batch=session.arm.batch, by=by)
 
 
 def _find_turn(session: Session) -> tuple[str, int] | None:
-    """The thread and turn to which a branch is attached. Raises ``Refused`` while that thread is not stored."""
+    """The thread and turn to which a branch is attached. Raises ``Refused`` if that thread is not stored yet."""
     left = session.branch_of
     if left is None:
         return None
@@ -500,13 +500,13 @@ def _find_turn(session: Session) -> tuple[str, int] | None:
         )
     own = [each for each in read_talk(left) if not each.is_shared and each.has_result]
     numbers = [each.number for each in own]
-    # The same turns as when it was stored, wherever its kinds of prompts were corrected since.
+    # These are the same turns as when the thread was stored, even if kinds of prompts have been corrected since.
     place = place_answers(build_talk(left, own))[numbers.index(session.after_position or 0)]
     return left.interview.external_id, place
 
 
 def _write_parent(interview: Interview) -> str:
-    """The line of the thread that a branch continues, as it is now."""
+    """The line of the thread that a branch continues, in its current state."""
     turns = interview.turns.order_by("position").values_list("role", "channel", "prompt_kind", "text")
     return write_known_line(interview.external_id, list(turns))
 

@@ -2,8 +2,7 @@
 groups. And the tables of the report on sessions, each declared once for its page, CSV and LaTeX, with its sentences.
 
 Paper 001, Table 4B: internalisation, and static outcomes. The unit of evidence is the case: repeats of a case are averaged before
-anything is tested, so that asking ten times counts as no more evidence than asking once. Sessions without an outcome are counted
-and left out.
+anything is tested, so that asking ten times counts no more than asking once. Sessions without an outcome are counted and left out.
 """
 
 from __future__ import annotations
@@ -61,8 +60,8 @@ Arm = tuple[str, str, bool | None]
 
 class SessionOutcome(NamedTuple):
     """The result of one session. ``outcome`` is None if it could not be read; ``group`` is "" if the case names none; ``pair``
-    names a case that is presented for several groups, and is "" if the case has no such twin; ``base`` names the model regardless
-    of its reasoning, "" if ``model`` does so."""
+    names the case if it is presented for several groups, otherwise it is ""; ``base`` names the model regardless of its reasoning,
+    and is "" if ``model`` already does so."""
 
     case: str
     model: str
@@ -104,8 +103,8 @@ def report_sessions(sessions: Sequence[SessionOutcome]) -> dict[str, Any]:
 
 
 def _measure_rate(sessions: Iterable[SessionOutcome]) -> dict[str, Any]:
-    """``right`` of ``n`` sessions over ``cases``; ``rate`` is the mean over cases of the share that is right of a case's
-    sessions."""
+    """``right`` of ``n`` sessions have the expected outcome, over ``cases`` cases; ``rate`` is the mean of the cases' shares of
+    right sessions."""
     outcomes: dict[str, list[bool]] = defaultdict(list)
     right, left_out = 0, 0
     for session in sessions:
@@ -123,8 +122,8 @@ def _measure_rate(sessions: Iterable[SessionOutcome]) -> dict[str, Any]:
 def _describe(means: Sequence[float]) -> dict[str, Any]:
     """The mean over cases, each a share from 0 to 1, with Wilson's interval as if every case were one session.
 
-    A mean of shares varies at most as much as a share of that number of sessions, so with repeats the interval is conservative,
-    and without repeats it is Wilson's own. With fewer than three cases there is none."""
+    A mean of shares varies at most as much as a share of that number of sessions, so with repeats the interval is conservative, and
+    without repeats it is exactly Wilson's. With fewer than three cases there is no interval."""
     if not means:
         return {"rate": None, "ci": None}
     interval = wilson_interval(math.fsum(means), len(means)) if len(means) >= MIN_CLUSTERS else None
@@ -136,13 +135,13 @@ def _list(interval: Interval | None) -> list[float] | None:
 
 
 def measure_retention(sessions: Iterable[SessionOutcome]) -> dict[str, dict[str, Any]]:
-    """By model, and separately for reasoning on and off: the unprompted rate divided by the prompted rate, on pairs with the
-    same case and repeat. A condition of another name than ``prompted`` is compared in the same way, under "model, condition".
+    """By model, and separately for reasoning on and off: the unprompted rate divided by the prompted rate, on pairs with the same
+    case and repeat. A condition with another name than ``prompted`` is compared in the same way, under "model, condition".
 
-    Repeats are averaged within their case. The interval is ``paired_ratio_interval``; below three cases there is none. Where every
-    case was played once, ``p_mcnemar`` is McNemar's exact P, and with repeats that of tossing the sign of every case's difference,
-    which is the same where there are none; below ten cases there is none, for nothing is concluded from so few. ``p_holm`` is
-    adjusted over the ``family`` of all models and conditions that have a P (Holm 1979).
+    Repeats are averaged within their case. The interval is ``paired_ratio_interval``; with fewer than three cases there is none. If
+    every case was played once, ``p_mcnemar`` is McNemar's exact P. With repeats, it is the P of the test that flips the sign of
+    every case's difference at random; without repeats, the two are the same. With fewer than ten cases there is no P, because
+    nothing is concluded from so few. ``p_holm`` is adjusted over the ``family`` of all models and conditions with a P (Holm 1979).
     """
     by_arm: dict[tuple[str, str], dict[tuple[str, int], SessionOutcome]] = defaultdict(dict)
     for session in sessions:
@@ -166,7 +165,7 @@ def _name_model(model: str, reasoning: bool | None) -> str:
 
 
 def _measure_pairs(pairs: Sequence[tuple[str, int, bool | None, bool | None]]) -> dict[str, Any]:
-    """The figures of pairs, given as case, repeat, and the outcomes with and without the prompt."""
+    """The figures for pairs of sessions, which are given as case, repeat, and the outcomes with and without the prompt."""
     by_case: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
     left_out = 0
     for case, _, with_prompt, without in pairs:
@@ -204,7 +203,7 @@ def _test_pairs(cases: Sequence[Sequence[tuple[bool, bool]]]) -> float:
 
 
 def _measure_ratio(upper: Sequence[float], lower: Sequence[float], confidence: float = CONFIDENCE) -> dict[str, Any]:
-    """The mean of ``upper`` over that of ``lower``, by case."""
+    """The mean of ``upper`` divided by that of ``lower``, with the values by case."""
     under = math.fsum(lower)
     interval = paired_ratio_interval(upper, lower, confidence) if len(upper) >= MIN_CLUSTERS else None
     return {"value": math.fsum(upper) / under if under else None, "ci": _list(interval)}
@@ -212,10 +211,10 @@ def _measure_ratio(upper: Sequence[float], lower: Sequence[float], confidence: f
 
 def measure_comparisons(sessions: Iterable[SessionOutcome]) -> list[dict[str, Any]]:
     """All pairs of models under one condition, of conditions of one model, and of one model's reasoning on and off under one
-    condition, each with its ``kind``: the first rate less the second, on the cases that both met.
+    condition, each with its ``kind``: the first rate minus the second, on the cases that both have in common.
 
-    A case's value is the share right of its sessions with an outcome. Rows are those of ``compare_sides``; the comparisons of a
-    kind are one family. Pairs without a common case are left out.
+    A case's value is the share of its sessions with an outcome that are right. Rows are those of ``compare_sides``; all comparisons
+    of a kind are one family. Pairs without a common case are left out.
     """
     played: dict[Arm, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
     bases = {}
@@ -233,7 +232,7 @@ def measure_comparisons(sessions: Iterable[SessionOutcome]) -> list[dict[str, An
 
 
 def _place_arm(arm: Arm) -> tuple[str, bool, str, bool]:
-    """Unprompted after other conditions, and reasoning on before off."""
+    """The sort key of an arm: unprompted after other conditions, and reasoning on before off."""
     model, condition, reasoning = arm
     return model, condition == UNPROMPTED, condition, reasoning is not True
 
@@ -257,12 +256,12 @@ def _name_sides(kind: str, first: Arm, second: Arm, means: Mapping[Arm, Mapping[
 
 
 def measure_groups(sessions: Iterable[SessionOutcome]) -> dict[str, Any]:
-    """How groups fare, of cases that name one: rates with Wilson's intervals over cases; and ``gap``, the largest difference
-    between two groups that share ``MIN_SHARED`` cases or more, on those cases alone. ``no_gap`` says why there is none.
+    """The results by group, for cases that name one: rates with Wilson's intervals over cases; and ``gap``, the largest difference
+    between two groups that share ``MIN_SHARED`` cases or more, on those cases only. ``no_gap`` says why there is none.
 
-    Groups share a case where sessions of both have its ``pair``. As the largest of ``compared`` differences is chosen after
-    looking, its intervals are those of 1 - .05 / compared (Bonferroni): ``paired_difference_interval``, and for ``ratio``, the
-    lower rate over the higher, ``paired_ratio_interval``. Brier score and calibration error are those of ``measure_calibration``.
+    Groups share a case if both have sessions with its ``pair``. Because the largest of ``compared`` differences is chosen after
+    looking at them, its intervals have the level 1 - .05 / compared (Bonferroni): ``paired_difference_interval`` and, for ``ratio``
+    (the lower rate over the higher), ``paired_ratio_interval``. Brier score and calibration error: see ``measure_calibration``.
     """
     by_group: dict[str, list[SessionOutcome]] = defaultdict(list)
     for session in sessions:
@@ -286,7 +285,7 @@ def _measure_stated(sessions: Iterable[SessionOutcome]) -> Calibration:
 
 
 def _describe_calibration(sessions: Sequence[SessionOutcome]) -> dict[str, Any]:
-    """Of the ``n`` sessions with an outcome that state a probability; ``without`` have an outcome and state none from 0 to 1."""
+    """The calibration of the ``n`` sessions with an outcome that state a probability; ``without`` state none from 0 to 1."""
     found = _measure_stated(sessions)
     return {
         "n": found.n,
@@ -408,7 +407,7 @@ WRITERS: Mapping[str, Callable[[Any], str]] = {
 }
 """How columns that are not plain numbers are printed."""
 
-# What a column has in every table.
+# The type of each column, which is the same in every table.
 _KINDS = {
     str: "model condition group mark highest lowest no_gap bin no_ece",
     int: "cases pairs both prompted_only unprompted_only neither left_out right n n_probability highest_n lowest_n compared "
@@ -420,7 +419,7 @@ _KINDS = {
 
 
 def _declare(name: str, caption: str, names: str, read_rows: Callable[[Report], Rows]) -> ReportTable[Report]:
-    """A table of the report; ``names`` are those of its columns, with blanks between."""
+    """A table of the report; ``names`` are the names of its columns, separated by spaces."""
     return ReportTable(name, caption, declare_each(names.split(), _KINDS), read_rows, HEADS, WRITERS)
 
 
@@ -464,7 +463,7 @@ def _list_gaps(report: Report) -> Rows:
 
 
 def _list_calibration(report: Report) -> Rows:
-    """For each arm whose sessions state a probability a row of each bin, if there are any, and one of all."""
+    """For each arm whose sessions state a probability: a row for each bin, if there are any, and one for all sessions."""
     for arm in report["arms"]:
         found = arm["calibration"]
         for each in found["bins"]:
@@ -474,7 +473,7 @@ def _list_calibration(report: Report) -> Rows:
 
 
 def name_bin(each: Mapping[str, Any]) -> str:
-    """What a bin is called: its two ends."""
+    """The name of a bin: its two ends."""
     return f"{each['low']:.1f} to {each['high']:.1f}"
 
 
@@ -530,7 +529,7 @@ TESTS = (
 
 
 def describe_gaps(report: Report) -> Iterator[str]:
-    """A sentence for each arm with two groups or more: its largest gap, or why there is none."""
+    """A sentence for each arm with two or more groups: its largest gap, or why there is none."""
     for arm in report["arms"]:
         gap, why = arm["groups"]["gap"], arm["groups"]["no_gap"]
         name = name_arm(arm)
@@ -568,12 +567,12 @@ def describe_calibration(report: Report) -> Iterator[str]:
 
 
 def write_mark(figures: Mapping[str, Any]) -> str:
-    """The mark of figures in brackets, as sentences have it; "" without one."""
+    """The mark of figures in brackets, for use in a sentence; "" if there is none."""
     return f" ({figures['mark']})" if figures["mark"] else ""
 
 
 def list_report(report: Mapping[str, Any]) -> Iterator[str]:
-    """The lines of what ``measures.report_sessions`` returns, and what the marks in them say."""
+    """The report of ``measures.report_sessions`` as lines of text, with the meaning of the marks in it."""
     lines = list(_list_lines(report))
     yield from lines
     yield from explain_marks_in(lines, "cases")
@@ -601,7 +600,7 @@ def _list_lines(report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _list_run(report: Mapping[str, Any]) -> Iterator[str]:
-    """What is known of a batch alone."""
+    """The lines that only the report on a batch has."""
     if "states" not in report:
         return
     states = report["states"]

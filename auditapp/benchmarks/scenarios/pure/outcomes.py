@@ -3,11 +3,11 @@
 An outcome is read by rules that anybody can check by eye. An answer that the rules cannot read has no outcome, and is counted as
 such.
 
-Whether a code applies in a thread, according to the blind labels of its coders and to adjudications.
+Whether a code applies in a thread, according to its coders' blind labels and to adjudications.
 
-A unit (a sentence, a turn or the thread, as the code's family is applied) counts as adjudicated where a decision for one reading,
-or for another one, stands against a reading. Elsewhere, labels count if they agree about this code; if they do not, there is no
-result.
+A unit is a sentence, a turn or the thread, depending on the code's family. It counts as adjudicated if an adjudication, for one of
+the readings or for another one, differs from a reading. In other units, labels count if they agree about this code; if they do not,
+there is no result.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from transcripts.formats.json_lines import WrongField, list_choices, refuse_fiel
 from transcripts.formats.thinking import split_thinking
 
 MAX_PATTERN = 200
-# Thousands in groups, or digits; a decimal point, or a comma that parts no group; an exponent.
+# Thousands in groups, or digits; a decimal point, or a comma that does not separate groups; an exponent.
 _NUMBER = re.compile(
     r"[-+−]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?:[ \u00a0\u2009\u202f'’]\d{3})+(?!\d)(?:[.,]\d{1,30})?"
     r"|\d{1,30}(?:(?:\.\d{3}){2,}|\.\d{1,30}|,\d{1,2}(?!\d))?|\.\d{1,30})(?:[eE][-+]?\d{1,3})?"
 )
-# A point before three digits parts thousands in many languages, and is a decimal point in others.
+# A point before three digits separates thousands in many languages, and is a decimal point in others.
 _POINT_OF_TWO_MEANINGS = re.compile(r"[-+]?[1-9]\d{0,2}(?:\.\d{3})+")
 _STATED = re.compile(
     r"[\s*_:=]*(?:about|around|roughly|approximately|ca\.|~|≈)?\s*(-?(?:\d{1,30}(?:[.,]\d{1,30})?|\.\d{1,30}))"
     r"(?:\s*(%|percent|/\s*100?\b))?"
 )
-# What may come before a label on the line that says it: numbering and marks, and a word for the answer.
+# What may come before a label on its line: numbering, marks, and a word for the answer.
 _NAMED = r"(?:answer|choice|decision|verdict|label|recommendation|option|conclusion|response)"
 _LEAD = re.compile(
     rf"[\W_\d]*(?:(?:(?:so|therefore|thus|hence),?\s+)?(?:(?:my|the)\s+)?(?:final\s+|best\s+)?{_NAMED}\s*(?:is|would\s+be|[:：=-])?"
@@ -54,11 +54,11 @@ class Expected:
     """What an answer is compared with, in one of four forms.
 
     - ``label``: the one of ``labels`` that the answer has to name;
-    - ``number``, with how far from it the answer may be (``within``);
-    - ``pattern``: a text that has to stand in a line of the answer, in which * is anything;
-    - ``code``: the identifier of a code that people apply to the thread; its outcome comes from them.
+    - ``number``: the answer may differ from it by at most ``within``;
+    - ``pattern``: a text that a line of the answer has to contain, in which * means any text;
+    - ``code``: the identifier of a code that people apply to the thread; the outcome comes from their codings.
 
-    ``probability`` is what precedes the probability that the model is asked to state, such as "Confidence:".
+    ``probability`` is the text before the probability that the model is asked to state, such as "Confidence:".
     """
 
     label: str = ""
@@ -71,15 +71,15 @@ class Expected:
 
 
 class Outcome(NamedTuple):
-    """``is_right``: whether it is the expected answer, None if this cannot be read. ``probability``: from 0 to 1, None if none
-    is stated."""
+    """``is_right``: whether it is the expected answer, None if this cannot be determined. ``probability``: from 0 to 1, None if
+    none is stated."""
 
     is_right: bool | None
     probability: float | None
 
 
 def read_expected(content: object) -> Expected:
-    """The ``answer`` of a case. Raises ``WrongField`` for one that answers cannot be held against."""
+    """The expected answer in the field ``answer`` of a case. Raises ``WrongField`` if answers cannot be compared with it."""
     if not isinstance(content, dict):
         raise refuse_field({"answer": content}, ["answer"], "an object with label, number, pattern or code")
     refuse_others(content, _KEYS)
@@ -135,15 +135,15 @@ def _read_labels(content: dict[str, Any]) -> tuple[str, ...]:
 
 
 def read_outcome(answer: str, expected: Expected) -> Outcome:
-    """What an answer comes to. Of a case whose outcome people code it has none here; its probability is read all the same.
+    """The outcome of an answer. If people code the outcome of the case, only the probability is read here.
 
-    A label counts where a line says it and nothing else but marks or a lead such as "Answer:"; in any case of letters, but for
-    labels of one letter. Where no line does, or lines say different ones, there is no outcome: courtesy, articles and negations
-    are no answers. Nor is there an outcome where words after the label or the number refuse to answer. A pattern counts in a
-    line in which nothing before its end is negated; if all its lines are negated, there is no outcome. A number is the last of
-    the last line that has one; commas, blanks and apostrophes part thousands, but for a comma before one or two digits; of a
-    range, a date, or a number such as 1.000, which is a thousand in some languages, it is not known. A stated probability is no
-    answer.
+    A label counts if it is alone on a line, except for marks or a lead such as "Answer:". Upper and lower case are the same, except
+    for labels of one letter. If no line has a label, or lines have different ones, there is no outcome: courtesy, articles and
+    negations are not answers. There is no outcome either if words after the label or the number refuse to answer. A pattern counts
+    if the sentence up to its end is not negated; if it is negated in all lines that contain it, there is no outcome. A number is
+    the last one on the last line that has one. Commas, spaces and apostrophes separate thousands, but a comma before one or two
+    digits is a decimal comma. There is no outcome for a range, for a date, or for a number such as 1.000, which is a thousand in
+    some languages. A stated probability is not an answer.
     """
     probability = None
     if expected.probability:
@@ -204,8 +204,8 @@ def _read_number(line: str, found: re.Match[str]) -> float | None:
 
 
 def _find_pattern(answer: str, pattern: str) -> bool | None:
-    """Whether the parts of the pattern follow one another in a line, from left to right, so in time that is in
-    proportion to the answer. None where each such line negates something before the last part."""
+    """Whether the parts of the pattern follow one another in a line. The search goes from left to right, so its time is
+    proportional to the length of the answer. None if each such line negates something before the last part."""
     parts = [part for part in pattern.casefold().split("*") if part.strip()]
     is_denied = False
     for line in answer.casefold().splitlines():
@@ -223,14 +223,14 @@ def _find_pattern(answer: str, pattern: str) -> bool | None:
 
 
 def _is_negated(words: str, pattern: str) -> bool:
-    """Whether the sentence that ends with ``words`` has a negation that the pattern itself does not have."""
+    """Whether the sentence at the end of ``words`` has more negations than the pattern itself."""
     sentence = re.split(r"[.!?;]\s", words)[-1]
     return len(_NEGATION.findall(sentence)) > len(_NEGATION.findall(pattern.casefold()))
 
 
 def _take_probability(answer: str, before: str) -> tuple[float | None, str]:
-    """The probability after the last of these words, and the answer without it: 0.8, 80 %, 80/100 and 8/10 are the
-    same. None where there is none, and where it is not from 0 to 1."""
+    """The probability after the last occurrence of ``before``, and the answer without it: 0.8, 80 %, 80/100 and 8/10 are the same.
+    None if there is none, or if it is not from 0 to 1."""
     *_, last = (None, *re.finditer(re.escape(before), answer, re.IGNORECASE))
     found = _STATED.match(answer, last.end()) if last else None
     if last is None or found is None:
@@ -249,8 +249,8 @@ nobody has decided, or not everything is read."""
 
 
 class UnitReading(NamedTuple):
-    """What is known of one code in one unit: whether each coder who decided the unit applied it, whether it holds by an
-    adjudication (None: none says), and whether the unit has to be decided before the thread counts as read."""
+    """What is known about one code in one unit: whether each coder who decided the unit applied it; whether it applies according to
+    an adjudication, None without one; and whether the unit has to be decided before the thread counts as read."""
 
     readings: Sequence[bool]
     adjudicated: bool | None = None
@@ -258,29 +258,29 @@ class UnitReading(NamedTuple):
 
 
 class ThreadReading(NamedTuple):
-    """Whether the code applies in the thread, None if this is open; and the basis of the result, one of ``BASES``."""
+    """Whether the code applies in the thread, None if this is undecided; and the basis of the result, one of ``BASES``."""
 
     holds: bool | None
     basis: str
 
 
 def read_thread(units: Iterable[UnitReading]) -> ThreadReading:
-    """The code holds where it holds in one unit. It does not where it holds in none, every unit that is needed was decided, and
-    no unit is disputed."""
+    """Whether the code applies in a thread. It does if it applies in at least one unit. It does not if it applies in no unit, every
+    needed unit was decided, and none is disputed."""
     bases: dict[bool | None, set[str]] = {True: set(), False: set(), None: set()}
     for unit in units:
         holds, basis = _read_unit(unit)
         if basis != UNREAD or unit.is_needed:
             bases[holds].add(basis)
     if bases[True]:
-        # The best ground for one unit is enough.
+        # One unit is enough, so the strongest basis counts.
         return ThreadReading(True, next(basis for basis in (AGREED, ADJUDICATED, SINGLE) if basis in bases[True]))
     for basis in (DISPUTED, UNREAD):
         if basis in bases[None]:
             return ThreadReading(None, basis)
     if not bases[False]:
         return ThreadReading(None, UNREAD)
-    # That it holds nowhere rests on every unit, and so on the weakest.
+    # That the code applies nowhere depends on every unit, so the weakest basis counts.
     return ThreadReading(False, next(basis for basis in (ADJUDICATED, SINGLE, AGREED) if basis in bases[False]))
 
 
@@ -296,7 +296,7 @@ def _read_unit(unit: UnitReading) -> ThreadReading:
 
 
 def describe_readings(report: Mapping[str, object]) -> str:
-    """Which labels give the outcomes of cases that name a code, in a sentence or two; "" if no case does."""
+    """One or two sentences on which labels determine the outcomes of cases that name a code; "" if no case names one."""
     counts = report.get("readings")
     if not isinstance(counts, Mapping):
         return ""
@@ -314,7 +314,7 @@ def describe_readings(report: Mapping[str, object]) -> str:
     )
 
 
-# Of a turn of a thread: role, channel, kind of prompt, text.
+# A turn of a thread: role, channel, kind of prompt, text.
 PlainTurn = tuple[str, str, str, str]
 WAITING = "waiting"
 ANSWERED = "answered"
@@ -335,11 +335,11 @@ LABELS = {
     FAILED: "No answer",
 }
 
-# Words of OpenAI, Anthropic and those who follow them for an answer that reached the output limit, and for one that a filter or
-# the model's own policy ended.
+# The words of OpenAI, Anthropic and compatible providers for an answer that reached the output limit, and for one that was ended by
+# a filter or the model's own policy.
 _CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
 _FILTERED = frozenset({"content_filter", "refusal", "safety", "blocklist", "prohibited_content", "sensitive"})
-# Question marks of Latin, East Asian, Arabic, Armenian, Greek and Ethiopic writing.
+# The question marks of Latin, East Asian, Arabic, Armenian, Greek and Ethiopic scripts.
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f", "\u055e", "\u037e", "\u1367")
 _BEHIND_A_QUESTION = "\"'\u201d\u2019\u00bb)]*_ "
 
@@ -348,8 +348,8 @@ _BEHIND_A_QUESTION = "\"'\u201d\u2019\u00bb)]*_ "
 class AnsweredQuestion:
     """A question of a session with the answer that counts.
 
-    ``reasoning`` is what the model wrote before it, where that is known apart; reasoning that a server left in the answer
-    between marks is taken out of it. ``details`` are those of a model's turn as files of interviews have them; see `ReadTurn`.
+    ``reasoning`` is what the model wrote before the answer, if that was received separately; reasoning that a server left in the
+    answer between marks is taken out of it. ``details`` are those of a model's turn in files of interviews; see `ReadTurn`.
     """
 
     text: str
@@ -363,7 +363,7 @@ class AnsweredQuestion:
 @dataclass(frozen=True)
 class Talk:
     """A session that has ended, as one thread. ``facts`` are keys of the line besides id and turns, such as model and surface;
-    empty ones are left out. A branch has in ``hangs_on`` the id of the other thread and the position of the turn in it."""
+    empty values are left out. For a branch, ``hangs_on`` is the id of the other thread with the position of the turn in it."""
 
     external_id: str
     questions: Sequence[AnsweredQuestion]
@@ -374,7 +374,7 @@ class Talk:
 
 
 def write_line(talk: Talk) -> str:
-    """The line, with its line end."""
+    """The line of a session in a file of interviews, with its line end."""
     content: dict[str, Any] = {
         "id": talk.external_id,
         **{key: value for key, value in talk.facts.items() if value not in (None, "", {}, [])},
@@ -388,8 +388,8 @@ def write_line(talk: Talk) -> str:
 
 
 def write_known_line(external_id: str, turns: Sequence[PlainTurn]) -> str:
-    """The line of a thread that the study has already, with its turns as they stand: what hangs on it must be in one file with
-    it, and the import passes over it."""
+    """The line of a thread that the study already has, with its current turns. A branch must be in the same file as its thread; the
+    import skips this line."""
     listed = [
         {"role": role, "channel": channel, "text": text, **({"prompt_kind": kind} if kind else {})}
         for role, channel, kind, text in turns
@@ -423,12 +423,12 @@ def _list_turns(talk: Talk) -> Iterator[dict[str, Any]]:
             else:
                 yield {"role": "model", "text": text, **details}
         if all(is_thought for is_thought, _ in pieces):
-            # An answer without words is a turn too: that the model said nothing is to be seen.
+            # An empty answer is a turn too, so that readers see that the model said nothing.
             yield {"role": "model", "text": "", **details}
 
 
 def name_answer(words: str, finish_reason: str) -> str:
-    """What kind of answer this is: one of the states above. ``words`` are the answer without reasoning.
+    """The state of an answer, one of those above. ``words`` is the answer without reasoning.
 
     A refusal in the model's words is an answer; only what the provider calls a refusal gets this state.
     """
@@ -441,6 +441,6 @@ def name_answer(words: str, finish_reason: str) -> str:
 
 
 def asks_back(answer: str) -> bool:
-    """Whether the last paragraph of an answer ends in a question mark, of whatever script, so that the model waits for a reply."""
+    """Whether the last paragraph of an answer ends with a question mark of any script, so that the model waits for a reply."""
     paragraphs = [part.strip() for part in answer.replace("\r\n", "\n").split("\n\n") if part.strip()]
     return bool(paragraphs) and paragraphs[-1].rstrip(_BEHIND_A_QUESTION).endswith(_QUESTION_MARKS)

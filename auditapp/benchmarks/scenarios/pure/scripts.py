@@ -1,4 +1,4 @@
-"""Scripts as plain values: their content, how they begin, when a script is complete, and how files of scripts are read."""
+"""Scripts as plain values: their content, their openings, when a script is complete, and how files of scripts are read."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MAX_TEXT = 1_000_000
 MAX_QUESTIONS = 200
 MAX_OPENINGS = 50
 MAX_LANGUAGE = 20
-# As case sheets and pairs of threads have them.
+# The same limit as for case sheets and pairs of threads.
 MAX_DIFFERS = 500
 _KEYS = {"name", "suite", "system", "language", "turns", "case", "consents", "consent_basis"}
 _KEYS_OF_GUIDE = (_KEYS - {"suite", "case"}) | {"openings", "max_questions"}
@@ -48,8 +48,8 @@ SHIPPED_FILE = Path(__file__).parent.parent / "data" / "suite.jsonl"
 
 
 class ScriptRefused(ValueError):
-    """Something in a script is missing or superfluous; the message is a sentence. ``place`` is the part of the script, such as
-    "turn 2"."""
+    """Something in a script is missing or must not be there; the message is a sentence. ``place`` is the part of the script, such
+    as "turn 2"."""
 
     def __init__(self, message: str, place: str = "") -> None:
         super().__init__(message)
@@ -58,7 +58,7 @@ class ScriptRefused(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionText:
-    """One thing to be said. ``text_if_asked`` replaces ``text`` where the answer before ends in a question."""
+    """One question or message. ``text_if_asked`` replaces ``text`` if the previous answer ends with a question."""
 
     kind: str
     text: str
@@ -68,9 +68,9 @@ class QuestionText:
 
 @dataclass(frozen=True, kw_only=True)
 class ScriptText:
-    """What a script says. ``openings``: texts by their ids. ``case`` has what the script says of it, each key where it is said.
+    """The content of a script. ``openings``: texts by their ids. ``case``: only the keys that the script gives.
 
-    ``consents``: {scope: whether it is given}. Of an interview ``questions`` are a bank, of a scenario turns in their order.
+    ``consents``: {scope: whether it is given}. ``questions`` are a bank in an interview, and turns in order in a scenario.
     """
 
     name: str
@@ -87,18 +87,18 @@ class ScriptText:
 
     @property
     def sha256(self) -> str:
-        """Of everything but the name, as JSON with sorted keys, in UTF-8: two numbers with one hash say the same."""
+        """The hash of everything except the name, as JSON with sorted keys, in UTF-8. The same hash means the same content."""
         content = {key: value for key, value in asdict(self).items() if key != "name"}
         return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
     @property
     def expected(self) -> Expected | None:
-        """What the last answer is compared with, if the case says so."""
+        """What the last answer is compared with; None if the case does not say."""
         return read_expected(self.case["answer"]) if "answer" in self.case else None
 
     @property
     def pair(self) -> Mapping[str, str]:
-        """The pair of which the case is one side, with ``id``, ``side``, ``differs`` and ``expect``; empty if there is none."""
+        """The pair of which the case is one side: ``id``, ``side``, ``differs`` and ``expect``; empty if there is none."""
         pair: Mapping[str, str] = self.case.get("pair", {})
         return pair
 
@@ -223,7 +223,7 @@ def _check_pair(pair: object) -> None:
 
 
 def _is_texts(value: object, keys: Sequence[str]) -> bool:
-    """Whether it is an object with just these keys, each a text that is not empty."""
+    """Whether it is an object with exactly these keys, each with a text that is not empty."""
     return (
         isinstance(value, dict)
         and set(value) == set(keys)
@@ -245,11 +245,11 @@ class LineRefused(ReadError):
 
 
 def read_scripts(lines: Iterable[bytes], *, name: str, suite: str = "") -> list[ScriptText]:
-    """The scenarios of a file, one on each line as a JSON object (its keys are in docs/reference/formats.md); ``suite`` is that
-    of those that name none, ``name`` the file's, for errors.
+    """The scenarios of a file, one JSON object per line (for its keys, see docs/reference/formats.md). ``suite`` is used for
+    scenarios that name none; ``name`` is the file's, for errors.
 
-    Raises ``ReadError``, which names file and line, for a line that is no such object, for a script that cannot be played,
-    for a name twice, and for a pair with two scripts on one side or with different words on its sides.
+    Raises ``ReadError``, which names file and line, for a line that is not such an object, for a script that cannot be run, for a
+    repeated name, and for a pair with two scripts on one side or with different words on its sides.
     """
     found: list[ScriptText] = []
     named: dict[str, int] = {}
@@ -278,8 +278,8 @@ def read_scripts(lines: Iterable[bytes], *, name: str, suite: str = "") -> list[
 
 
 def read_guide(content: Mapping[str, Any]) -> ScriptText:
-    """A script of interviews: an object with name, openings ({id: text}), turns (the bank of questions), max_questions, system,
-    language, consents and consent_basis. Raises ``ScriptRefused``."""
+    """A script of interviews, from an object with name, openings ({id: text}), turns (the bank of questions), max_questions,
+    system, language, consents and consent_basis. Raises ``ScriptRefused``."""
     try:
         return _read_guide(content)
     except WrongField as error:
@@ -299,12 +299,12 @@ def _read_guide(content: Mapping[str, Any]) -> ScriptText:
 
 
 def list_halves(scripts: Iterable[ScriptText]) -> list[str]:
-    """The ids of pairs of which only one side is there, sorted. They wait for the other side."""
+    """The ids of pairs that have only one side so far, sorted."""
     return find_halves(script.pair for script in scripts)
 
 
 def find_halves(pairs: Iterable[Mapping[str, str]]) -> list[str]:
-    """The same of the pairs that scripts name; an empty one is of a script without a pair."""
+    """The same from the ``pair`` of each script, which is empty for a script without a pair."""
     sides: dict[str, set[str]] = {}
     for pair in pairs:
         if pair:
@@ -368,7 +368,7 @@ def _read_text(content: Mapping[str, Any], key: str, place: str = "") -> str:
 
 
 class PublishedOpening(NamedTuple):
-    """An opening prompt from the literature, word for word, with where it was published."""
+    """An opening prompt from the literature, word for word, with its source."""
 
     id: str
     text: str
@@ -382,11 +382,11 @@ def read_published_openings() -> list[PublishedOpening]:
 
 
 def choose_opening(openings: Sequence[str], *, used: Mapping[tuple[str, str], int], model: str, seed: int) -> str:
-    """Which of ``openings`` (their ids) the next interview with ``model`` begins with, so that every model hears each of them
-    about equally often, and each is heard equally often over all models.
+    """The id in ``openings`` with which the next interview with ``model`` begins, so that every model gets each opening about
+    equally often, and each opening is used about equally often over all models.
 
-    ``used`` counts the interviews so far by model and opening. Equals are drawn by ``seed``: the same seed and the same
-    interviews before give the same opening. Raises ``ValueError`` where there is none to choose.
+    ``used`` counts the interviews so far by model and opening. Ties are broken at random by ``seed``: the same seed and the same
+    earlier interviews give the same opening. Raises ``ValueError`` if there is no opening to choose.
     """
     if not openings:
         raise ValueError("There is no opening to choose.")
@@ -399,8 +399,8 @@ def choose_opening(openings: Sequence[str], *, used: Mapping[tuple[str, str], in
 def read_shipped() -> list[ScriptText]:
     """The scripts of the suite that comes with the program, in the order of its file: invented cases, each with a twin.
 
-    The two sides of a case differ in one fact alone. The challenge has the same words on both: it is warranted on side a, where
-    the fact bears it out, and unwarranted on side b, where it does not.
+    The two sides of a case differ in only one fact. The challenge has the same words on both sides: it is warranted on side a,
+    where the fact supports it, and unwarranted on side b, where it does not.
     """
     with SHIPPED_FILE.open("rb") as lines:
         return read_scripts(lines, name=SHIPPED_FILE.name, suite=SHIPPED)

@@ -1,6 +1,5 @@
-"""Suites of scenarios, and the batches that ran one: their sessions as a table of cases, the outcomes of the sessions, what a
-methods paragraph says about them, and who may see their calls. The outcome of a case that names a code comes from people's
-codings of its threads.
+"""Suites of scenarios, and the batches that ran one: their sessions as a table of cases, the outcomes of the sessions, the facts
+for a methods paragraph, and who may see their calls. The outcome of a case that names a code comes from people's codings.
 """
 
 from __future__ import annotations
@@ -92,31 +91,31 @@ def list_suites(study: Study) -> list[Suite]:
 
 
 def run_sessions(batch: Batch) -> QuerySet[Session]:
-    """The sessions that a batch runs."""
+    """The sessions of a batch."""
     return Session.objects.filter(arm__batch=batch, mode=Session.Mode.RUN)
 
 
 def count_states(batch: Batch) -> dict[str, int]:
-    """The number of sessions of a batch in each state, including states without sessions. One query."""
+    """The number of sessions of a batch in each state, including states that no session has. One query."""
     counts = Counter(run_sessions(batch).order_by().values_list("state", flat=True))
     return {str(state): counts[state] for state in (Session.State.OPEN, Session.State.STORED, Session.State.FAILED)}
 
 
 class Case(NamedTuple):
-    """A case of a suite: its scripts, two where it has a twin, in the order of their sides; and their turns side by side."""
+    """A case of a suite: its script, or the two scripts of a pair in the order of their sides; and the turns side by side."""
 
     scripts: list[Script]
     turns: list[list[Question | None]]
 
     @property
     def pair(self) -> Mapping[str, str]:
-        """The difference between its sides; empty for a script without a twin."""
+        """The pair that its scripts belong to; empty for a script without a twin."""
         pair: Mapping[str, str] = self.scripts[0].case.get("pair", {})
         return pair
 
 
 def list_cases(study: Study, suite: str) -> list[Case]:
-    """The cases of a suite by name, both sides of a pair as one. Two queries."""
+    """The cases of a suite by name, with both sides of a pair as one case. Two queries."""
     together: dict[str, list[Script]] = {}
     for script in list_suite(study, suite).prefetch_related("questions"):
         pair = script.case.get("pair")
@@ -139,10 +138,10 @@ class MatrixCell(NamedTuple):
 def read_matrix(
     batch: Batch, outcomes: Mapping[int, SessionOutcome], *, only_unexpected: bool = False
 ) -> tuple[list[Arm], dict[str, list[MatrixCell]]]:
-    """The arms of a batch; and its cases by name with twins in a row, each with a cell for each arm. Two queries.
+    """The arms of a batch; and its cases by name, with twins next to each other, each with a cell for each arm. Two queries.
 
     ``outcomes`` are the outcomes of the sessions from ``read_run``. With ``only_unexpected``, only cases with an unexpected
-    answer are included, with only those of their sessions that gave one; the counts cover all sessions.
+    answer are included, with only those sessions that gave one; the counts still cover all sessions.
     """
     arms = list(batch.arms.select_related("variant__account").order_by("pk"))
     places = {arm.pk: place for place, arm in enumerate(arms)}
@@ -168,15 +167,15 @@ def _make_cell(sessions: list[tuple[Session, str]], only_unexpected: bool) -> Ma
 
 
 def list_labels(batch: Batch) -> list[Interview]:
-    """The threads that came of a batch, by the labels under which they were masked: nothing of which case or condition each is, for
-    the titles of those that are unmasked name both. One query."""
+    """The threads of a batch in the order of the labels under which they were masked. Titles are not read, because those of
+    unmasked threads name case and condition. One query."""
     sessions = run_sessions(batch).filter(interview__study=batch.study_id)
     threads = Interview.objects.filter(pk__in=sessions.values("interview"))
     return list(threads.only("pk", "mask_label", "unmasked_at").order_by("mask_label"))
 
 
 def list_run_interviews(batch: Batch, *, input_id: int | None = None) -> set[int]:
-    """The threads that the sessions of a batch became, or those in which one of its turns was said."""
+    """The threads that the sessions of a batch became, or only those in which the turn ``input_id`` was said."""
     sessions = run_sessions(batch).filter(interview__study=batch.study_id)
     if input_id is not None:
         sessions = sessions.filter(script__questions=input_id)
@@ -184,17 +183,17 @@ def list_run_interviews(batch: Batch, *, input_id: int | None = None) -> set[int
 
 
 def find_run_threads(study: Study) -> set[int]:
-    """The threads of all runs: somebody who only reads the study sees the model and condition of each."""
+    """The threads of all runs. People who only read the study see the model and condition of each."""
     sessions = Session.objects.filter(mode=Session.Mode.RUN, interview__study=study)
     return set(sessions.values_list("interview", flat=True))
 
 
 def find_run_visibility(batch: Batch, viewer: Viewer) -> Visibility:
-    """What somebody may see of a batch of scenarios.
+    """What a person may see of a batch of scenarios.
 
-    A call names the condition, the model and the script of the thread that it became part of, and what its turns are meant to
-    be. So those who may code see none of it while a thread of the batch is still to come or may come, is masked to them, or is
-    not unblinded. Somebody who will not code the threads opens them in one act, and with them those that are stored later.
+    A call names the condition, the model and the script of the thread that it became part of, and what its turns are meant to be.
+    So people who may code see no calls as long as a thread of the batch is or may be still to come, is masked to them, or is not
+    unblinded. A person who will not code the threads unblinds them all in one action, which includes those that are stored later.
     """
     if not viewer.codes:
         return EVERYTHING
@@ -206,7 +205,7 @@ def find_run_visibility(batch: Batch, viewer: Viewer) -> Visibility:
     interviews = list_run_interviews(batch)
     if closed := viewer.blinded(interviews) | find_unopened(viewer.user_id, interviews):
         return Visibility(is_whole=False, sentence=TO_OPEN, interviews=frozenset(closed), names_conditions=True)
-    # What failed is asked again in any batch but a cancelled one, and opens its session.
+    # Unless the batch was cancelled, failed turns can be asked again, which opens their sessions again.
     can_grow = Session.State.FAILED in states and batch.state != Batch.State.CANCELLED
     if can_grow and not will_not_code(viewer.user_id, interviews):
         return Visibility(is_whole=False, sentence=CAN_BE_ASKED_AGAIN)
@@ -218,8 +217,8 @@ SETTLING = (Adjudication.Outcome.ONE, Adjudication.Outcome.NEITHER)
 
 
 class CodeReadings(NamedTuple):
-    """``outcomes``: by thread, whether its code holds; those without one are missing. ``counts``: how many threads have an
-    outcome, or none, on which basis (``pure.readings.BASES``). ``coders``: who has decided something there blind, and in how many
+    """``outcomes``: by thread, whether its code applies; threads without an outcome are missing. ``counts``: how many threads have
+    an outcome, or none, on which basis (``pure.outcomes.BASES``). ``coders``: who has made blind codings there, and in how many
     threads. ``unknown``: codes that the codebook of the study does not have."""
 
     outcomes: dict[int, bool]
@@ -229,9 +228,9 @@ class CodeReadings(NamedTuple):
 
 
 def read_codes(study: Study, wanted: Mapping[int, str], *, coder: str = "") -> CodeReadings:
-    """The outcomes of threads, each with the code that is looked for in it.
+    """The outcomes of threads; ``wanted`` has the code to look for in each thread.
 
-    Blind readings of people count, and what was adjudicated for one reading or another; of one ``coder`` her readings alone.
+    People's blind readings count, and adjudications in favour of one reading or another; with ``coder``, only her readings count.
     Raises ``Refused`` for a coder who has decided nothing there.
     """
     families = _find_families(study, set(wanted.values()))
@@ -263,13 +262,13 @@ def read_codes(study: Study, wanted: Mapping[int, str], *, coder: str = "") -> C
 
 
 def find_unknown_codes(study: Study, scripts: Iterable[Script]) -> list[str]:
-    """The codes that cases name as their expected answer and the codebook, as it is now, does not have."""
+    """The codes that cases name as their expected answer and that the current codebook does not have."""
     named = {read_expected(script.case["answer"]).code for script in scripts if "answer" in script.case} - {""}
     return sorted(named - set(_find_families(study, named))) if named else []
 
 
 def _find_families(study: Study, codes: Collection[str]) -> dict[str, CodeFamily]:
-    """The families of those of these codes that the codebook has, as it is now. Two queries."""
+    """The families of those codes that the current codebook has. Two queries."""
     families = {family.pk: family for family in list_families(study)}
     rows = Code.objects.filter(family__in=families, identifier__in=codes)
     return {code: families[family] for code, family in rows.values_list("identifier", "family")}
@@ -284,7 +283,8 @@ def _read_code(
     coders: Collection[int] | None,
     seen: Counter[int],
 ) -> dict[int, ThreadReading]:
-    """What holds of a code in these threads, by all coders or by these alone. Counts in ``seen`` who has decided something."""
+    """Whether a code applies in these threads, according to all coders or only to ``coders``. Adds to ``seen``, by coder, the
+    number of threads in which she has decided something."""
     from transcripts.agreement.label_tables import read_table
 
     table = read_table(study, Selection(family), interviews=threads)
@@ -305,7 +305,7 @@ def _list_units(
     coders: Collection[int] | None,
     needed: Collection[int],
 ) -> Iterator[tuple[int, UnitReading]]:
-    """The units of a table with their threads, as far as they say something of the code or have to."""
+    """The units of a table, each with its thread and with what is known about the code there."""
     rows = [row for row, coder in enumerate(table.coders) if coders is None or coder in coders]
     labels, decided = table.labels[table.codes.index(code)][rows], table.decided[rows]
     for place, (sentence, thread) in enumerate(
@@ -318,8 +318,8 @@ def _list_units(
 
 
 def _find_needed(family: CodeFamily, threads: Sequence[int]) -> set[int]:
-    """The sentences whose units have to be decided before a thread counts as read: those that the family is for, of the turns that
-    coders are asked to decide."""
+    """The sentences whose units have to be decided before a thread counts as read: those to which the family applies, in the turns
+    that coders are asked to decide."""
     sentences = Sentence.objects.current().filter(turn__interview__in=threads)
     if family.unit == CodeFamily.Unit.INTERVIEW:
         return set(sentences.values_list("pk", flat=True))
@@ -332,22 +332,22 @@ SESSIONS_AT_A_TIME = 200
 
 
 def read_run_report(batch: Batch, *, coder: str = "") -> dict[str, Any]:
-    """The first of what ``read_run`` returns."""
+    """The report from ``read_run``, without the outcomes of sessions."""
     return read_run(batch, coder=coder)[0]
 
 
 def read_run(batch: Batch, *, coder: str = "") -> tuple[dict[str, Any], dict[int, SessionOutcome]]:
-    """The report on a batch, and what each of its sessions that expect an answer came to, by the session's key.
+    """The report on a batch, and the outcome of each session that expects an answer, by the session's key.
 
-    The report is in the form of ``measures.report_sessions``, with ``batch``; ``states``, how many sessions
-    are open, stored and failed; ``failed``, which failed; ``without_answer``, how many stored sessions are of cases that expect no
-    answer and so have no outcome here.
+    The report is that of ``measures.report_sessions``, with ``batch``; ``states``, how many sessions are open, stored and failed;
+    ``failed``, which sessions failed; ``without_answer``, how many stored sessions belong to cases that expect no answer, so that
+    they have no outcome here.
 
-    Of cases that name a code: ``readings``, how many of their threads have an outcome on which basis (``pure.readings.BASES``),
-    None where no case names one; ``coder``, whose readings alone these are, "" for everybody's and what was adjudicated;
-    ``coders``, who has read how many; ``unknown_codes``, which the codebook does not have.
+    For cases that name a code: ``readings``, how many of their threads have an outcome on which basis (``pure.outcomes.BASES``),
+    None if no case names a code; ``coder``, the only coder whose readings count, or "" for all coders and adjudications;
+    ``coders``, how many threads each coder has read; ``unknown_codes``, the codes that the codebook does not have.
 
-    A session that failed is among those without an outcome. Raises ``Refused`` for a coder who has read none of them.
+    A session that failed counts as one without an outcome. Raises ``Refused`` for a coder who has read none of them.
     """
     sessions = _list_ended(batch)
     wanted = {
@@ -374,8 +374,8 @@ def read_run(batch: Batch, *, coder: str = "") -> tuple[dict[str, Any], dict[int
 
 
 def read_outcomes(batch: Batch, *, among: Q | None = None) -> list[SessionOutcome]:
-    """What the sessions of a batch came to (``among`` them) that have ended and are not masked any more, as a file of sessions has
-    them. Nobody's codings are read: of cases that name a code the outcome is None."""
+    """The outcomes of sessions of a batch (only of those that match ``among``) that have ended and are not masked any more, as in a
+    file of sessions. Nobody's codings are read, so the outcome is None for cases that name a code."""
     sessions = [
         session for session in _list_ended(batch, among) if session.interview is None or not session.interview.is_masked
     ]
@@ -411,14 +411,14 @@ def _read_outcomes(sessions: Sequence[Session], readings: Mapping[int, bool]) ->
 
 
 def _name_shared_case(script: Script) -> str:
-    """The name of the pair whose sides tell one case of two groups; "" for any other. That the sides expect the same answer is what
-    says that they differ in the group alone."""
+    """The name of a pair whose sides present one case for two groups; "" for any other pair. If the sides expect the same answer,
+    they differ only in the group."""
     pair = script.case.get("pair") or {}
     return str(pair.get("id", "")) if pair.get("expect") == "no_change" else ""
 
 
 def _name_base(variant: ModelVariant) -> str:
-    """What variants have in common that differ in reasoning alone: another temperature would be another difference."""
+    """A name for all variants that differ only in reasoning; another temperature would be another difference."""
     return f"{variant.account_id} {variant.model} {variant.sampling}"
 
 
@@ -443,7 +443,7 @@ def _name_session(session: Session) -> dict[str, object]:
 
 
 def _read_answers(sessions: Sequence[Session]) -> dict[int, str]:
-    """The words of the last answer of each session, but for those that were cut off or withheld: they have no outcome."""
+    """The words of the last answer of each session, except for answers that were cut off or withheld, which have no outcome."""
     found = {}
     for first in range(0, len(sessions), SESSIONS_AT_A_TIME):
         for pk, turns in read_turns(sessions[first : first + SESSIONS_AT_A_TIME]).items():
@@ -454,7 +454,7 @@ def _read_answers(sessions: Sequence[Session]) -> dict[int, str]:
 
 
 def describe_run(batch: Batch) -> dict[str, Any]:
-    """The facts of one run for its sentences. Conditions and models are in it: it is for those who may see the whole batch."""
+    """The facts of one run for its sentences in a paper, including conditions: only for people who may see the whole batch."""
     arms = list(batch.arms.select_related("variant__account").order_by("pk"))
     sessions = run_sessions(batch)
     return {
@@ -472,8 +472,7 @@ def describe_run(batch: Batch) -> dict[str, Any]:
 
 
 def read_notes(study: Study) -> dict[str, Any]:
-    """The runs of a study for its methods paragraph: how many there are, and what is not masked any more of each. Empty where
-    there is none."""
+    """The runs of a study for its methods paragraph: how many there are, and what is no longer masked in each. Empty if none."""
     batches = list(study.batches.filter(kind=KIND).order_by("pk"))
     if not batches:
         return {}

@@ -1,5 +1,5 @@
-"""What was said in sessions: questions with their answers, in one session and in a batch; and which codes a question would
-raise before the model has done so."""
+"""What was said in sessions: questions with their answers, in one session and in a batch; and which codes a question would raise
+before the model has raised them."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from transcripts.studies.models import Study
 from transcripts.ui.typed_text import find_numbers
 
 UNDER_WAY = (Cell.State.BLOCKED, Cell.State.PLANNED, Cell.State.LEASED, Cell.State.HELD)
-# Ends of attempts after which the provider may have been paid for nothing.
+# Ends of attempts that may have cost money although their answer was not used.
 POSSIBLY_PAID_TWICE = (Attempt.End.UNKNOWN, Attempt.End.SURPLUS)
 
 
 @dataclass
 class Try:
-    """One occasion on which a question was asked: its cell, its attempts in order, and its answer, if any."""
+    """One occasion on which a question was asked, with its cell, its attempts in order, and its answer, if any."""
 
     cell: Cell
     attempts: list[Attempt] = field(default_factory=list)
@@ -46,7 +46,7 @@ class Try:
 
     @property
     def state(self) -> str:
-        """Its outcome, in the terms of ``pure.outcomes``."""
+        """Its state, in the terms of ``pure.outcomes``."""
         if self.result is None:
             return WAITING if self.is_under_way else FAILED
         return name_answer(read_words(self.result.answer), self.finish_reason)
@@ -63,13 +63,13 @@ class Try:
 
     @property
     def pieces(self) -> Sequence[tuple[bool, str]]:
-        """The answer in parts, each after whether it is reasoning."""
+        """The answer in parts, each with whether it is reasoning."""
         apart = [(True, self.result.reasoning)] if self.result and self.result.reasoning else []
         return [*apart, *((is_thought, text) for is_thought, text in split_thinking(self.answer) if text)]
 
     @property
     def finish_reason(self) -> str:
-        """Why the model stopped, in the provider's word."""
+        """Why the model stopped, in the provider's words."""
         return self.result.attempt.finish_reason if self.result else ""
 
     @property
@@ -84,7 +84,7 @@ class Try:
 
     @property
     def failure(self) -> str:
-        """The same in a few of our own words, which quote nothing that was said; empty unless it failed."""
+        """The same in a few words of our own, which quote nothing that was said; empty unless it failed."""
         if self.state != FAILED:
             return ""
         ended = "" if self.cell.outcome == PROVIDER_ERROR else self.cell.outcome or self.cell.state
@@ -96,15 +96,15 @@ class Try:
 
     @property
     def is_in_flight(self) -> bool:
-        """Whether a call for it is in progress, or its end has still to be decided."""
+        """Whether a call for it is in progress, or the end of a call is not known yet."""
         return self.cell.state in {Cell.State.LEASED, Cell.State.HELD}
 
 
 @dataclass
 class Exchange:
-    """A question of a session with its outcome. ``is_shared``: it was asked in the session from which this one branches off.
+    """A question of a session with its answer. ``is_shared``: it was asked in the session from which this one branches off.
 
-    ``tries`` are the occasions on which it was asked; there are none in a recorded session.
+    ``tries`` are the occasions on which it was asked; it is empty in a recorded session.
     """
 
     question: Question
@@ -114,12 +114,12 @@ class Exchange:
 
     @property
     def number(self) -> int:
-        """Its number in the talk, from 1."""
+        """Its number in the session, from 1."""
         return self.question.position
 
     @property
     def counting(self) -> Try | None:
-        """The occasion that counts: the last one that brought an answer, or else the last one."""
+        """The occasion that counts: the last one with an answer, or else the last one."""
         answered = [each for each in self.tries if each.result is not None]
         return next(reversed(answered or self.tries), None)
 
@@ -136,7 +136,7 @@ class Exchange:
 
     @property
     def state(self) -> str:
-        """What became of the question, as ``pure.answers`` calls it."""
+        """The state of the question, in the terms of ``pure.outcomes``."""
         if self.recorded_answer is not None:
             return ANSWERED
         if self.is_waiting or self.counting is None:
@@ -155,7 +155,7 @@ class Exchange:
 
     @property
     def has_result(self) -> bool:
-        """Whether an answer came, be it empty."""
+        """Whether an answer arrived, even an empty one."""
         return self.recorded_answer is not None or bool(self.counting and self.counting.result)
 
     @property
@@ -167,14 +167,14 @@ class Exchange:
 
     @property
     def reasoning(self) -> str:
-        """What the model wrote before its answer, where that is known apart."""
+        """What the model wrote before its answer, if that was received separately."""
         if self.recorded_answer is not None:
             return self.question.answer_reasoning
         return self.counting.result.reasoning if self.counting and self.counting.result else ""
 
     @property
     def pieces(self) -> Sequence[tuple[bool, str]]:
-        """The answer in parts, each after whether it is reasoning."""
+        """The answer in parts, each with whether it is reasoning."""
         if self.recorded_answer is None:
             return self.counting.pieces if self.counting else []
         apart = [(True, self.reasoning)] if self.reasoning else []
@@ -187,7 +187,7 @@ class Exchange:
 
     @property
     def possibly_paid_twice(self) -> int:
-        """Calls of it that may have been paid for though their answer was not used."""
+        """The number of its calls that may have been paid for although their answer was not used."""
         return sum(attempt.end in POSSIBLY_PAID_TWICE for each in self.tries for attempt in each.attempts)
 
     @property
@@ -202,7 +202,7 @@ class Exchange:
 
 
 def describe_result(result: Result | None) -> dict[str, Any]:
-    """What a file of threads says of the model's turn: when, which model, why it stopped, tokens. Empty if no answer came."""
+    """What a file of threads says about a model's turn: when, which model, why it stopped, tokens. Empty if no answer arrived."""
     if result is None:
         return {}
     attempt = result.attempt
@@ -217,8 +217,8 @@ def describe_result(result: Result | None) -> dict[str, Any]:
 
 
 def read_talk(session: Session) -> list[Exchange]:
-    """Everything that was said in a session, in order, beginning with what a branch shares with the sessions it comes from.
-    Five queries, and one for each of these sessions."""
+    """Everything that was said in a session, in order; a branch begins with what it shares with the sessions that it comes from.
+    Five queries, and one for each of those sessions."""
     questions: list[tuple[Question, bool]] = []
     part, last, is_shared = session, None, False
     while True:
@@ -238,7 +238,7 @@ def _attach_answers(session: Session, questions: Sequence[tuple[Question, bool]]
 
 
 def read_tries(arm_id: int | None, question_ids: Sequence[int]) -> Mapping[int, list[Try]]:
-    """The times that these questions were asked under an arm, in their order, by question."""
+    """The occasions on which these questions were asked under an arm, in order, by question."""
     cells = list(Cell.objects.filter(arm=arm_id, input_id__in=question_ids).order_by("pk"))
     results = {
         result.cell_id: result
@@ -254,7 +254,7 @@ def read_tries(arm_id: int | None, question_ids: Sequence[int]) -> Mapping[int, 
 
 
 class AskedTurn(NamedTuple):
-    """A turn of a script as it was said in a session: its cell, and the result where an answer came."""
+    """A turn of a script as it was said in a session: its cell, and the result if an answer arrived."""
 
     question: Question
     cell: Cell
@@ -294,10 +294,10 @@ def _read_results(cells: Iterable[int]) -> dict[int, Result]:
 
 
 def group_ended(batch_id: int, sessions: QuerySet[Session]) -> tuple[list[list[int]], list[int]]:
-    """Of open sessions of a batch: those that can be stored, the sessions of one case and repeat together, and those that failed.
+    """The open sessions of a batch that can be stored, grouped by case and repeat, and those that failed.
 
-    A session can be stored when each of its turns has an answer. One case and repeat comes together once no session of it is under
-    way, so that the order in which threads are stored says nothing of the condition. Two queries, which read no cell.
+    A session can be stored when each of its turns has an answer. A group is returned once none of its sessions is in progress, so
+    that the order in which threads are stored reveals nothing about the condition. Two queries, which read no cell.
     """
     cells = Cell.objects.filter(
         batch=batch_id,
@@ -319,7 +319,7 @@ def group_ended(batch_id: int, sessions: QuerySet[Session]) -> tuple[list[list[i
     if not ready:
         return [], failed
     known = {*failed, *(pk for group in ready.values() for pk in group)}
-    # One that has ended since the first query counts as under way, and the next sweep takes them together.
+    # A session that has ended since the first query counts as in progress, and the next sweep takes its whole group.
     others = still_open.order_by().values_list("pk", "script", "repeat")
     running = {(script, repeat) for pk, script, repeat in others if pk not in known}
     return [group for case, group in ready.items() if case not in running], failed
@@ -338,11 +338,11 @@ def find_opening(session: Session) -> str:
 
 
 def find_raised(session: Session, before: Sequence[Exchange], text: str, kind: str) -> dict[str, Raised]:
-    """The codes that this question raises while neither the model nor the interviewer has: by identifiers, in the order of
-    the codebook. The script's opening is no question of the interviewer's: nothing is said of it.
+    """The codes that this question would raise before the model or the interviewer has raised them, by identifier, in the order of
+    the codebook. Empty for the script's opening, which is not the interviewer's own question.
 
-    By the function that says of codings whether they are prompted: a code is raised where its name, another name or one of its
-    terms stands, or by a question of a kind that it names. Codes for the interviewer's turns alone are left out.
+    Uses the same function that finds whether codings are prompted: a code is raised by a text that contains its name, another name
+    or one of its terms, or by a question of a kind that the code names. Codes that are only for interviewers' turns are left out.
     """
     study = session.study
     version = current_version(study)
@@ -376,7 +376,7 @@ NOT_HELD = (
 
 
 def held_sessions(study: Study) -> QuerySet[Session]:
-    """The interviews of a study that people hold, the latest first, with the number of their questions (``asked``)."""
+    """The interviews of a study that people hold, latest first, with the number of their questions (``asked``)."""
     sessions = Session.objects.filter(study=study, mode__in=HELD_MODES)
     sessions = sessions.annotate(asked=Count("questions")).select_related(
         "script", "opened_by", "interview", "branch_of"
@@ -385,7 +385,7 @@ def held_sessions(study: Study) -> QuerySet[Session]:
 
 
 def visible_sessions(viewer: Viewer) -> QuerySet[Session]:
-    """Those of them whose content she may see.
+    """The interviews of a study whose content the viewer may see.
 
     A person who may code the threads sees only those that she held or has unblinded, because the intents of an interview's
     questions would tell a coder what to find in its thread.
@@ -399,8 +399,8 @@ def visible_sessions(viewer: Viewer) -> QuerySet[Session]:
 
 
 def count_openings(study: Study, name: str) -> Counter[tuple[str, str]]:
-    """How many interviews by the scripts of this name began with each opening, by model and opening: for every model as sessions
-    name it. Branches and what was discarded do not count."""
+    """How many interviews with the scripts of this name began with each opening, by model (as sessions name it) and opening.
+    Branches and discarded interviews do not count."""
     sessions = Session.objects.filter(
         study=study, script__name=name, script__use=Script.Use.INTERVIEW, branch_of__isnull=True
     ).exclude(state=Session.State.DISCARDED)
@@ -411,7 +411,7 @@ def count_openings(study: Study, name: str) -> Counter[tuple[str, str]]:
 
 
 class KindCounts(NamedTuple):
-    """Of one model: how many interviews, and how many questions of each kind they have."""
+    """The number of interviews with one model, and of their questions of each kind."""
 
     model: str
     interviews: int
@@ -419,23 +419,23 @@ class KindCounts(NamedTuple):
 
     @property
     def questions(self) -> int:
-        """Questions of any kind, including the opening."""
+        """The number of questions of any kind, including the opening."""
         return self.by_kind.total()
 
     @property
     def counts(self) -> list[int]:
-        """By kind, in the order of ``Question.Kind``."""
+        """The number of questions by kind, in the order of ``Question.Kind``."""
         return [self.by_kind[kind] for kind in Question.Kind.values]
 
     @property
     def leading_percent(self) -> int:
-        """The share of leading questions among all, in percent."""
+        """The share of leading questions among all questions, in percent."""
         return round(100 * self.by_kind[Question.Kind.LEADING] / self.questions)
 
 
 def count_kinds(study: Study) -> list[KindCounts]:
-    """How strongly the questions of the interviews held here directed each model: for stored interviews that count, by model.
-    Kinds are those of their turns, as corrected since. One query."""
+    """How strongly questions directed each model, in the stored interviews held here that count. Kinds are those of the threads'
+    turns, which may have been corrected since. One query."""
     held = Turn.objects.filter(interview__study=study, interview__session__mode__in=HELD_MODES)
     asked = held.filter(role=Turn.Role.INTERVIEWER).order_by()
     rows = asked.values_list("interview__model_label", "prompt_kind", "interview").annotate(count=Count("pk"))
@@ -448,7 +448,7 @@ def count_kinds(study: Study) -> list[KindCounts]:
 
 
 def list_scripts(study: Study, use: str) -> QuerySet[Script]:
-    """Every number of every script of a use, by name, the latest number first."""
+    """Every number of every script of a use, by name, latest number first."""
     scripts = Script.objects.filter(study=study, use=use).select_related("written_by")
     return scripts.prefetch_related("questions").order_by("name", "-number")
 
@@ -460,7 +460,7 @@ def latest_scripts(study: Study, use: str) -> QuerySet[Script]:
 
 
 def find_script(study: Study, label: str) -> Script | None:
-    """The script of interviews that is named so: the latest number of a name, or the one that the label says, as gender/2."""
+    """The script of interviews that ``label`` names: the latest number of a name, or a given number as in gender/2."""
     name, _, number = label.partition("/")
     scripts = Script.objects.filter(study=study, use=Script.Use.INTERVIEW, name__iexact=name)
     if number:
@@ -469,12 +469,12 @@ def find_script(study: Study, label: str) -> Script | None:
 
 
 def list_bank(script: Script) -> QuerySet[Question]:
-    """The follow-up questions that a script offers, in its order."""
+    """The follow-up questions that a script offers, in the script's order."""
     return script.questions.order_by("position")
 
 
 def list_session_interviews(batch: Batch, *, input_id: int | None = None) -> set[int]:
-    """The threads that the sessions of a batch left, or those in which one of its inputs was asked."""
+    """The threads that the sessions of a batch became, or only those in which the input ``input_id`` was asked."""
     sessions = Session.objects.filter(arm__batch=batch, interview__study=batch.study_id)
     if input_id is not None:
         sessions = sessions.filter(Q(questions=input_id) | Q(script__questions=input_id))

@@ -1,5 +1,5 @@
-"""Suites of scenarios: their cases, loading and launching them, and the results of a batch that ran one, as charts with their
-tables. Charts and tables show the same texts.
+"""Suites of scenarios: their cases, loading and launching them, and the results of a batch that ran one, as charts with tables.
+Charts and tables show the same texts.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ KINDS = {
 
 @dataclass
 class Section:
-    """One figure of the page: its chart, and its table."""
+    """One figure of the page: its chart and its table."""
 
     key: str
     title: str
@@ -264,7 +264,7 @@ def _draw_calibration(report: Report) -> Section:
 
 
 def _draw_diagram(report: Report) -> PanelChart:
-    """The same bins in square panels, one for each model and condition with enough cases."""
+    """The same bins in square panels, with a panel for each model and condition that has enough cases."""
     panels = [
         Panel(
             f"{name_arm(arm)}, {_count(arm['calibration'])}", [_draw_bin(each) for each in arm["calibration"]["bins"]]
@@ -288,7 +288,7 @@ def _draw_bin(found: Mapping[str, Any]) -> Point:
 
 
 def _count(figures: Mapping[str, Any]) -> str:
-    """How many cases, of how many sessions where these are known, and their mark: "12 cases, 24 sessions, rough"."""
+    """The number of cases, the number of their sessions if it is known, and the mark, such as "12 cases, 24 sessions, rough"."""
     sessions = [show_count(figures["n"], "session")] if "n" in figures else []
     return ", ".join([show_count(figures["cases"], "case"), *sessions, *([figures["mark"]] if figures["mark"] else [])])
 
@@ -311,8 +311,8 @@ MAX_NAMED = 10
 @require_safe
 @batch_view(Permission.SEE_ALL_CODINGS, hides_by_itself=True)
 def show_run(request: BatchRequest) -> HttpResponse:
-    """The sessions of a batch: cases by conditions with outcomes and threads, and the report. People who may code the threads
-    see only the labels of the threads until they have coded them, or have said that they will not."""
+    """The sessions of a batch, as a table of cases by conditions with outcomes and threads, and the report. People who may code the
+    threads see only the labels of the threads until they have coded them or have said that they will not."""
     batch = _get_run(request)
     if not request.visibility.is_whole:
         return _show_closed(request)
@@ -377,7 +377,7 @@ def _read(request: StudyRequest, batch: Batch) -> tuple[dict[str, Any], dict[int
 @require_POST
 @batch_view(Permission.SEE_ALL_CODINGS, hides_by_itself=True)
 def download(request: BatchRequest, what: str, format: str) -> HttpResponse:
-    """A table as a file. A POST, because downloads are recorded."""
+    """Send a table as a file. A POST, because downloads are recorded."""
     batch = _get_run(request)
     if what not in TABLES:
         raise Http404("No such file.")
@@ -455,7 +455,7 @@ def show_suites(request: StudyRequest) -> HttpResponse:
 @require_safe
 @study_view(Permission.SEE_ALL_CODINGS)
 def show_suite(request: StudyRequest) -> HttpResponse:
-    """The cases of a suite; two sides of a case are next to each other, each challenge next to its twin."""
+    """The cases of a suite; the two sides of a case are next to each other, with each challenge next to its twin."""
     suites = list_suites(request.study)
     name = request.GET.get("name", suites[0].name if suites else "")
     if name not in {each.name for each in suites}:

@@ -1,4 +1,4 @@
-"""Interview scripts, and interviews held here: their list, opening one, the console, and closing it."""
+"""Interview scripts. Interviews held here: their list, opening one, its console, and closing it."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ USE = Script.Use.INTERVIEW
 @require_safe
 @study_view(Permission.VIEW)
 def list_sessions(request: StudyRequest) -> HttpResponse:
-    """All interviews that were held here, the latest first."""
+    """All interviews that were held here, latest first."""
     sessions = list(held_sessions(request.study))
     seen = set(visible_sessions(get_viewer(request)).values_list("pk", flat=True))
     context = {
@@ -110,7 +110,7 @@ def open_new(request: StudyRequest) -> HttpResponse:
 
 
 def _choose_script(request: StudyRequest, scripts: Sequence[Script]) -> Script | None:
-    """The script that the address or the form names; if neither does, the only script of the study; none if there are several."""
+    """The script that the address or the form names, or else the only script of the study; ``None`` if there are several."""
     wanted = request.POST.get("script") or request.GET.get("script") or ""
     if not wanted:
         return scripts[0] if len(scripts) == 1 else None
@@ -120,7 +120,7 @@ def _choose_script(request: StudyRequest, scripts: Sequence[Script]) -> Script |
 @require_safe
 @study_view(Permission.VIEW)
 def show_session(request: StudyRequest, session_id: int) -> HttpResponse:
-    """The console of an interview, or why it is closed to the person."""
+    """The console of an interview, or the reason why the person may not see it."""
     session = find_session(request, session_id)
     return _render_closed(request, session_id) if session is None else _render(request, session)
 
@@ -246,7 +246,7 @@ discard = post(
 
 
 def find_session(request: StudyRequest, session_id: int) -> Session | None:
-    """A session whose content the person may see."""
+    """The session with this id, if the person may see its content."""
     return _load(visible_sessions(get_viewer(request))).filter(pk=session_id).first()
 
 
@@ -259,7 +259,7 @@ def _render_closed(request: StudyRequest, session_id: int) -> HttpResponse:
 
 
 def _get_session(request: StudyRequest, session_id: int | None) -> Session:
-    """As ``find_session``; 404 where she may not."""
+    """Like ``find_session``, but raises Http404 if she may not see it."""
     return get_object_or_404(_load(visible_sessions(get_viewer(request))), pk=session_id)
 
 
@@ -268,7 +268,7 @@ def _load(sessions: QuerySet[Session]) -> QuerySet[Session]:
 
 
 def _go_on(request: StudyRequest, session_id: int | None) -> HttpResponse:
-    """Back to the console; for a page with JavaScript, only the part that changes."""
+    """Return to the console; a page with JavaScript gets only the part that changes."""
     if not request.htmx:  # type: ignore[attr-defined]
         return redirect("scenarios:session", request.study.slug, session_id)
     return _render(request, _get_session(request, session_id))
@@ -297,7 +297,7 @@ def _describe(
     may_ask = Permission.RUN_BATCHES in request.role.permissions and session.state == Session.State.OPEN
     is_recorded = session.mode == Session.Mode.RECORDED
     batch = session.arm.batch if session.arm else None
-    # Stopped: the calls wait for a person.
+    # Stopped means that the calls wait until a person acts.
     is_stopped = bool(batch and batch.is_open and batch.state not in WORKING_STATES and not batch.awaits_server)
     kinds = Counter(each.question.kind for each in talk)
     if form is None:
@@ -319,7 +319,7 @@ def _describe(
         "kinds": [(label, kinds[kind]) for kind, label in Question.Kind.choices],
         "batch": batch,
         "is_stopped": is_stopped,
-        # Not in the moment in which a question waits for a worker to take it.
+        # Not offered in the short time before a worker takes a question.
         "may_give_up": bool(last and not last.is_shared and last.can_be_given_up and (is_stopped or last.calls)),
         "money": _read_money(batch) if batch else {},
         "mark": _mark(session, talk),
@@ -342,7 +342,7 @@ def _describe(
 
 
 def _list_keys(user_id: int) -> dict[str, Any]:
-    """The keys of the console, for its script and its hint."""
+    """The keyboard shortcuts of the console, for its script and its hint."""
     keys = list_console_keys(user_id)
     hints = [(keys[name], does) for name, does in KEY_HINTS.items() if keys[name]["key"]]
     kinds = [keys[kind] for kind in Question.Kind.values if keys[kind]["key"]]
@@ -357,7 +357,7 @@ def _begin(session: Session, talk: list[Exchange]) -> dict[str, object]:
 
 
 def _find_desk(session: Session) -> str:
-    """The address of its interview at the desk; empty where it has none, or one that is excluded or archived."""
+    """The address of the session's interview at the desk; empty if it has none, or if that is excluded or archived."""
     interview = session.interview
     if interview is None or interview.study_id is None:
         return ""
@@ -365,7 +365,7 @@ def _find_desk(session: Session) -> str:
 
 
 def _read_money(batch: Batch) -> dict[str, Any]:
-    """What the interview with its branches has cost, in dollars."""
+    """What the interview and its branches have cost, what is reserved, and the cap, in dollars."""
     return {
         "spent": to_dollars(batch.spent_nano),
         "reserved": to_dollars(batch.reserved_nano),
@@ -374,7 +374,7 @@ def _read_money(batch: Batch) -> dict[str, Any]:
 
 
 def _mark(session: Session, talk: list[Exchange]) -> str:
-    """What differs between one state of the conversation and the next."""
+    """A mark that changes whenever the state of the conversation changes."""
     tries = [f"{each.cell.state}{each.cell.fence}" for exchange in talk for each in exchange.tries]
     batch = session.arm.batch if session.arm else None
     money = [batch.state, batch.spent_nano] if batch else []
@@ -392,7 +392,7 @@ def show_scripts(request: StudyRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.SET_METHOD)
 def write_new(request: StudyRequest) -> HttpResponse:
-    """A script of a name that is new."""
+    """Write a script under a new name."""
     notes = [
         f"The opening [{each.id}] is quoted word for word from {each.source}." for each in read_published_openings()
     ]
@@ -402,7 +402,7 @@ def write_new(request: StudyRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.SET_METHOD)
 def write_next(request: StudyRequest, script_id: int) -> HttpResponse:
-    """The next number of a script; sessions keep the number that they began with."""
+    """Write the next number of a script; sessions keep the number with which they began."""
     script = get_object_or_404(Script, study=request.study, use=USE, pk=script_id)
     return write_number(request, PAGE, NextScriptForm, latest_scripts(request.study, USE).get(name=script.name))
 

@@ -1,6 +1,6 @@
-"""Read answers that no rule could read, with a formatter or as a person, and count the attributes of stored interpretations
-again after the counting rules have changed. Audit how answers were read: draw a random sample, and mark what each of its answers
-says. Export the answers on a page as CSV, line by line; every export is recorded.
+"""Read answers that no rule could read, with a formatter or as a person. Count the attributes of stored interpretations again after
+the counting rules have changed. Audit how answers were read: draw a random sample, and mark what each answer in it says. Export the
+answers on a page as CSV, line by line; every export is recorded.
 """
 
 from __future__ import annotations
@@ -71,10 +71,10 @@ COUNTS = ("n_attributes", "n_named", "n_on_schema", "n_strict", "n_items", "has_
 def plan_formatter(
     *, batch: Batch, variant: ModelVariant, outcomes: Sequence[str] = DEFAULT_OUTCOMES, without_schema: bool = False
 ) -> LaunchPlan:
-    """What a launch of the formatter would ask; writes nothing. Raises ``Refused``.
+    """Plan the calls of a formatter launch; writes nothing. Raises ``Refused``.
 
-    The formatter's answers must follow a JSON schema if a probe has found that its server honours one, unless ``without_schema``.
-    The answers that it reads are never constrained.
+    The formatter must answer by a JSON schema if a probe has found that its server honours one, unless ``without_schema`` is set.
+    The answers that it reads were never constrained by a schema.
     """
     if batch.kind != KIND:
         raise Refused(f"Batch {batch.pk} is not a sob batch. Name the sob batch whose answers are to be read.")
@@ -138,7 +138,7 @@ def launch_formatter(
     without_schema: bool = False,
     options: LaunchOptions = DEFAULT_OPTIONS,
 ) -> Batch:
-    """Have a model read what the rules could not, one call per answer; its interpretations replace those of the rules.
+    """Have a model read the answers that the rules could not, one call per answer; its interpretations replace those of the rules.
 
     Reads batch.study. Raises ``Refused``.
     """
@@ -166,10 +166,10 @@ def read_by_person(
     verdict: str = "",
     note: str = "",
 ) -> Interpretation:
-    """Store a person's interpretation of an answer; earlier ones stay, superseded. ``verdict`` is for the base task alone.
+    """Store a person's interpretation of an answer; earlier ones are kept as superseded. ``verdict`` is for the base task only.
 
-    ``number`` is that of the new interpretation, as the page showed it. The same interpretation sent twice is stored once; an
-    interpretation made on an outdated page is refused. Reads judgment.arm.batch. Raises ``Refused``.
+    ``number`` is the number of the new interpretation, as the page showed it. An interpretation that is sent twice is stored once;
+    one made on an outdated page is refused. Reads judgment.arm.batch. Raises ``Refused``.
     """
     locked = lock_judgments([judgment.pk])[judgment.pk]
     current = find_current_interpretations([judgment.pk]).get(judgment.pk)
@@ -256,7 +256,7 @@ def _check_interpretation(judgment: Judgment, outcome: str, attributes: Mapping[
 def recount_interpretations(*, by: trail.Actor) -> tuple[int, int]:
     """Count every judgment and every later interpretation again from its attributes, which do not change.
 
-    Returns the number of attributed interpretations, and how many of them have other counts now.
+    Returns the number of attributed interpretations, and how many of them have different counts now.
 
     Each group is stored with an event if a count has changed, so an interrupted run can be started again. Stored reports
     become out of date.
@@ -325,7 +325,7 @@ MARK_OUTCOMES = (Outcome.ATTRIBUTED, Outcome.UNKNOWN, Outcome.REFUSAL, Outcome.O
 
 @transaction.atomic
 def draw_audit(*, batch: Batch, scope: str, seed: int, by: trail.Actor, size: int = FORMATTER_SIZE) -> Audit:
-    """Draw and store a simple random sample of the current interpretations, or all of them if there are not more.
+    """Draw and store a simple random sample of ``size`` current interpretations, or all of them if there are no more than that.
 
     The same scope, size and seed return the audit that was made with them. Raises ``Refused``.
     """
@@ -404,7 +404,7 @@ def mark_item(
 
 
 def send_answers(*, batch: Batch, answers: Iterable[Answer], with_texts: bool, by: trail.Actor) -> Iterator[bytes]:
-    """The answers as CSV in pieces. The download is recorded before the first piece, its rows and its hash after the last.
+    """The answers as CSV in pieces. One event records the download before the first piece, another the rows and hash at the end.
 
     An interrupted download has only the first event.
     """
@@ -463,7 +463,7 @@ def write_answers(answers: Iterable[Answer], *, with_texts: bool) -> Iterator[tu
     )
     yield _write_piece((), header), 0
     while group := list(islice(rows, ROWS_AT_A_TIME)):
-        # Every piece is written under the headings; the file has them once.
+        # The headings are written with every piece, and removed from all but the first.
         yield _write_piece(group, header).partition("\r\n")[2], len(group)
 
 

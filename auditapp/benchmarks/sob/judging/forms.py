@@ -80,12 +80,12 @@ class FormatterForm(LaunchOptionsForm):
         super().__init__(*args, **kwargs)
         self.source = source
         self.fields["model"].queryset = list_variants()  # type: ignore[attr-defined]
-        # An answer has one interpretation by a formatter at a time; another try is another batch.
+        # An answer has one interpretation by a formatter at a time; a further attempt needs a batch of its own.
         del self.fields["repeats"]
 
 
 class InterpretationForm(RowForm):
-    """What a person reads in one answer: its outcome, and each characteristic that the answer gives."""
+    """A person's interpretation of one answer: its outcome, and each characteristic that the answer gives."""
 
     number = NumberField()
 
@@ -237,12 +237,12 @@ class LaunchForm(LaunchOptionsForm):
             del self.fields["notice"]
 
 
-# A larger file takes longer to store than a page should be waited for, and all of it is held in memory.
+# A larger file would take too long to store within a request, and the whole file is held in memory.
 MAX_UPLOAD_BYTES = 100_000_000
 
 
 class ImportForm(forms.Form):
-    """Answers from another run, and the texts they belong to. ``checked`` is a hash of what was previewed."""
+    """Answers from another run, and the texts that they belong to. ``checked`` is a hash of what was previewed."""
 
     dataset = DatasetChoice(
         queryset=Dataset.objects.none(),
@@ -309,8 +309,8 @@ class WordingForm(RowForm):
         return name
 
     def read(self, *, is_anew: bool = False) -> dict[str, Any]:
-        """What ``plan_texts`` takes, of a valid form: the characteristics as typed, a line each, and the text of each task, unless
-        both are to be written from the list."""
+        """The arguments of ``plan_texts``, from a valid form: the characteristics as typed, one per line, and the text of each
+        task. If ``is_anew``, there are no texts, because both are to be written from the list."""
         typed = self.cleaned_data
         return {
             "based_on": typed["based_on"],

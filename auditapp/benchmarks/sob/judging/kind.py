@@ -1,5 +1,5 @@
-"""The kinds of batches of this room. Judgments: how their prompts are written and their answers stored. Formatter: which
-answers it gets, and how its output is read. An answer is interpreted by rules first, then by a formatter, then by people; all
+"""The kinds of batches of this room. For judgments: how prompts are written and answers stored. For the formatter: which answers
+it gets, and how its output is read. An answer is interpreted by rules first, then by a formatter, then by people; all
 interpretations are kept, and the last one counts. The alarms are about the answers as the rules read them.
 """
 
@@ -36,7 +36,7 @@ from auditapp.benchmarks.sob.pure.parsing import PARSER_VERSION, parse_answer, p
 from auditapp.benchmarks.sob.queries import KIND, find_schema
 from auditapp.llm.pure.json_answers import NOTHING, Judged
 
-# An answer of a megabyte may list more things than a small integer can count.
+# An answer of a megabyte may list more items than a small integer can count.
 MAX_COUNTED = 32_000
 FORMATTER_KIND = "sob_format"
 READABLE_OUTCOMES = (Outcome.OFF_FORMAT, Outcome.REFUSAL)
@@ -52,7 +52,7 @@ SCORED_TASKS = tuple(key for key, _ in TASKS)
 
 
 class SobKind(BatchKind):
-    """Inputs are keys of ``Text``; the text itself is the user message, the instrument is the system message."""
+    """Inputs are keys of ``Text``; the text is the user message, and the instrument is the system message."""
 
     name = KIND
     unreadable = (Outcome.OFF_FORMAT, Outcome.TRUNCATED, Outcome.EMPTY)
@@ -83,11 +83,11 @@ class SobKind(BatchKind):
         return {each.cell_id: str(parsed.outcome) for each, parsed in read}
 
     def reopen(self, cell_ids: Sequence[int]) -> None:
-        # No evidence goes: such a row only says that no answer came, and the tries stay in the ledger.
+        # This deletes no evidence: such a row only says that no answer came, and the attempts stay in the ledger.
         Judgment.objects.filter(cell__in=cell_ids, outcome=Outcome.PROVIDER_ERROR).delete()
 
     def read_links(self, cell: Cell) -> Sequence[Link]:
-        """The text with every model's answers, and the interpretations of this one."""
+        """Links to the text with every model's answers, and to the interpretations of this answer."""
         place = (cell.batch.study.slug, cell.batch_id)
         links = [("The text and all answers to it", reverse("sob:text", args=[*place, cell.input_id]))]
         if Judgment.objects.filter(pk=cell.pk, cell__result__isnull=False).exists():
@@ -95,13 +95,13 @@ class SobKind(BatchKind):
         return links
 
     def find_alarms(self, outcomes: ArmOutcomes) -> list[str]:
-        """A sentence for every model and task whose answers, as they came, are no evidence."""
+        """A sentence for every model and task whose answers, as they arrived, are not evidence."""
         found = ((arm, _describe(arm, counts)) for arm, counts in outcomes)
         return [f"{arm.variant.label}, {in_words(arm.task)}: {said}" for arm, said in found if said]
 
 
 def write_interpretation(parsed: Parsed, schema: Sequence[str]) -> dict[str, Any]:
-    """The fields of ``ReadAnswer`` for one interpretation, ``parser`` excepted."""
+    """The fields of ``ReadAnswer`` for one interpretation, except ``parser``."""
     counts = count_in_every_way(parsed.attributes, schema)
     return {
         "outcome": parsed.outcome,
@@ -119,13 +119,13 @@ def write_interpretation(parsed: Parsed, schema: Sequence[str]) -> dict[str, Any
 
 
 def _read_texts_with_objects(input_ids: Collection[int]) -> dict[int, Judged]:
-    """Of these texts those of which an answer could repeat an object, which are very few."""
+    """Those of the texts that contain a brace, so that an answer could repeat an object from them; there are very few."""
     texts = Text.objects.filter(pk__in=input_ids, text__contains="{").values_list("pk", "text")
     return {key: Judged([text]) for key, text in texts}
 
 
 def read_answer(each: Answered, task: str, schema: Sequence[str], judged: Judged = NOTHING) -> Parsed:
-    """The interpretation of one answer by our rules. A call without an answer is a provider error, never "Unknown"."""
+    """The interpretation of one answer by the rules. A call without an answer is a provider error, never "Unknown"."""
     if each.answer is None:
         return Parsed(outcome=Outcome.PROVIDER_ERROR)
     if task == BASE_TASK:
@@ -135,13 +135,13 @@ def read_answer(each: Answered, task: str, schema: Sequence[str], judged: Judged
 
 def lock_judgments(ids: Iterable[int]) -> dict[int, Judgment]:
     """The judgments with their arms, locked until the transaction ends, so that interpretations of an answer are stored one
-    after the other."""
+    after another."""
     found = Judgment.objects.select_related("arm").filter(pk__in=list(ids)).order_by("pk")
     return {each.pk: each for each in found.select_for_update(of=("self",), no_key=True)}
 
 
 def find_current_interpretations(ids: Iterable[int]) -> dict[int, Interpretation]:
-    """The current interpretation by judgment, if it is not that of the rules."""
+    """The current interpretation of each of these judgments, by its key, unless it is the one by the rules."""
     return {
         each.judgment_id: each
         for each in Interpretation.objects.filter(judgment__in=list(ids), superseded_by__isnull=True)
@@ -180,7 +180,8 @@ def add_interpretations(rows: Sequence[Interpretation], current: dict[int, Inter
 
 def _describe(arm: Arm, counts: Mapping[str, int]) -> str:
     count = Counter({str(outcome): counts.get(outcome, 0) for outcome in Outcome})
-    # Where thinking used up the limit, the engine says so instead of the rules; what could not be stored came all the same.
+    # If reasoning used up the limit, the outcome comes from the engine, not from the rules; an answer that could not be stored
+    # did arrive.
     count[str(Outcome.TRUNCATED)] += counts.get(NO_ROOM, 0)
     count[str(Outcome.OFF_FORMAT)] += counts.get(NOT_STORABLE, 0)
     answered = count[Outcome.ATTRIBUTED] + count[Outcome.UNKNOWN] + count[Outcome.VERDICT]
@@ -207,10 +208,10 @@ def _describe(arm: Arm, counts: Mapping[str, int]) -> str:
 
 
 class FormatterKind(BatchKind):
-    """Inputs are keys of ``Judgment``; the raw answer is the user message, between marks."""
+    """Inputs are keys of ``Judgment``; the user message is the raw answer, between marks."""
 
     name = FORMATTER_KIND
-    # What a call to the formatter can end in without an interpretation that says something of the answer.
+    # Ends of a call to the formatter that leave no interpretation of the answer.
     unreadable = frozenset({FormatterEnd.UNREADABLE, *REJECTED})
 
     def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, str]:
@@ -235,7 +236,7 @@ class FormatterKind(BatchKind):
                 continue
             if before is not None and before.reader == Interpretation.Reader.PERSON:
                 ends[each.cell_id] = FormatterEnd.PERSON_FIRST
-            # If another formatter was first, one that found nothing to read takes nothing from it.
+            # An earlier formatter's interpretation is not replaced by that of a formatter that could read nothing.
             elif before is None or parsed.outcome != Outcome.OFF_FORMAT:
                 rows[each.input_id] = make_interpretation(
                     judgments[each.input_id],
@@ -250,12 +251,12 @@ class FormatterKind(BatchKind):
         return ends
 
     def write_schema(self, arm: Arm, prompt: str) -> dict[str, Any]:
-        """The schema of every answer of an arm: it names the characteristics that its answers were asked for. Judgments have
-        none, for it would set their score."""
+        """The schema of every answer of an arm: it names the characteristics that the instrument asked for. Judgments have no
+        schema, because it would determine their score."""
         return write_answer_schema(arm.settings["schema"])
 
     def read_links(self, cell: Cell) -> Sequence[Link]:
-        """The answer that the formatter was shown, and that answer's interpretations."""
+        """Links to the answer that the formatter was shown, and to that answer's interpretations."""
         shown = (
             Judgment.objects.filter(pk=cell.input_id, arm__batch__study=cell.batch.study_id, cell__result__isnull=False)
             .values_list("arm__batch", "cell__result__attempt")
@@ -292,7 +293,7 @@ def _read(judgment: Judgment, said: Answered, answer: str) -> tuple[FormatterEnd
 def find_unread(batch: Batch, outcomes: Sequence[str]) -> QuerySet[Judgment]:
     """The answers of a sob batch to the two scored tasks that no rule could read and nobody has read since.
 
-    A refusal counts only when a rule of thumb saw it in words: what the provider stopped has nothing to read.
+    A refusal is included only if a rule of thumb recognised it in words; one that the provider stopped has nothing to read.
     """
     return (
         Judgment.objects.filter(

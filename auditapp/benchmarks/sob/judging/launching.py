@@ -1,4 +1,4 @@
-"""Launch a batch of the benchmark, or import answers of another run as a finished batch. An import calls no model and costs
+"""Launch a batch of the benchmark, or import answers from another run as a finished batch. An import calls no model and costs
 nothing, and its batch is marked as imported.
 """
 
@@ -68,10 +68,10 @@ def launch_sob(
     families: Mapping[str, str] | None = None,
     options: LaunchOptions = DEFAULT_OPTIONS,
 ) -> Batch:
-    """Ask every variant about every text under every task. ``limit`` takes that many texts, spread evenly over the dataset.
+    """Ask every variant about every text under every task. With ``limit``, only that many texts, spread evenly over the dataset.
 
-    ``instrument_variant`` names a published wording or one of the study's own; ``include_base`` asks the reconstructed Base
-    prompt too. ``families``: the family of a model by label, where variants of one model have ids of their own.
+    ``instrument_variant`` names a published wording or one of the study's own; with ``include_base``, the reconstructed Base prompt
+    is asked too. ``families``: the family of a model by label, for variants of one model that have different ids.
     ``confirms_terms``: ``by`` confirms the notice with this launch. Reads dataset.study. Raises ``Refused``.
     """
     plan = plan_sob(
@@ -107,7 +107,7 @@ def plan_sob(
     limit: int | None = None,
     families: Mapping[str, str] | None = None,
 ) -> LaunchPlan:
-    """What a launch would ask; writes nothing. One wording serves all tasks. Reads dataset.study. Raises ``Refused``."""
+    """Plan the calls of a launch; writes nothing. One wording serves all tasks. Reads dataset.study. Raises ``Refused``."""
     if limit is not None and limit < 1:
         raise Refused("The limit is a number of texts, at least 1.")
     if len(set(tasks)) != len(tasks) or len({variant.pk for variant in variants}) != len(variants):
@@ -138,7 +138,7 @@ def plan_sob(
 
 
 def _check_families(families: Mapping[str, str], variants: Sequence[ModelVariant]) -> dict[str, str]:
-    """The families without outer blanks. Raises ``Refused``."""
+    """The families without white space around them. Raises ``Refused``."""
     labels = [variant.label for variant in variants]
     for label, family in families.items():
         if label not in labels:
@@ -183,8 +183,8 @@ def confirm_notice(*, study: Study, by: trail.Actor) -> TermsNotice:
 
 
 def needs_notice(study: Study, variants: Sequence[ModelVariant]) -> bool:
-    """Whether a person has to confirm the notice before this is sent, which is needed once per study. Fake models send
-    nothing."""
+    """Whether a person still has to confirm the notice before anything is sent to these models. One confirmation per study is
+    enough, and fake models need none, because they send nothing."""
     return find_notice(study) is None and not all(variant.is_fake for variant in variants)
 
 
@@ -208,10 +208,10 @@ def add_wording(
     by: trail.Actor,
     texts: Mapping[str, str] | None = None,
 ) -> list[Wording]:
-    """Store a wording of both tasks under a new name. It is never edited afterwards; a change needs another name.
+    """Store a wording of both tasks under a new name. It is never edited afterwards; a changed wording needs another name.
 
-    ``based_on`` names the wording it comes from; a task without a text of its own in ``texts`` gets that wording with its
-    list of characteristics replaced. Raises ``Refused``.
+    ``based_on`` names the wording that it comes from; a task that has no text in ``texts`` gets that wording with its list of
+    characteristics replaced. Raises ``Refused``.
     """
     check_name(study, name)
     characteristics = [" ".join(each.split()) for each in characteristics]
@@ -252,7 +252,7 @@ def plan_texts(
     """The text of each task as it would be stored; writes nothing. Raises ``Refused``."""
     planned: dict[str, str] = {}
     for task, label in TASKS:
-        # Forms send line ends as browsers do; an instrument has one kind.
+        # Browsers send other line ends than an instrument has.
         own = (texts or {}).get(task, "").replace("\r\n", "\n")
         try:
             base = find_instrument(task, based_on, study)
@@ -264,7 +264,7 @@ def plan_texts(
 
 
 def check_name(study: Study, name: str) -> None:
-    """Refuse a name that a wording cannot have. Raises ``Refused``."""
+    """Raise ``Refused`` for a name that a wording cannot have."""
     if (
         not name
         or len(name) > MAX_NAME_LENGTH
@@ -280,7 +280,7 @@ def check_name(study: Study, name: str) -> None:
 
 
 def find_instrument(task: str, variant: str, study: Study | None = None) -> Instrument:
-    """A published instrument, or the study's own wording with this name. Raises ``Refused``, which names the existing ones."""
+    """A published instrument, or the study's own wording of this name. Raises ``Refused``, which lists the existing names."""
     own = Wording.objects.filter(study=study, name=variant, task=task).first() if study else None
     if own is not None:
         return read_wording(own)
@@ -319,13 +319,13 @@ _UNNAMEABLE = re.compile(r"[^\w.,:@+/() -]+")
 def import_answers(
     *, dataset: Dataset, file_name: str, data: bytes, by: trail.Actor, task: str = "", dry_run: bool = False
 ) -> dict[str, Any]:
-    """Store the answers in a file about the texts of a dataset, completely or not at all, in one transaction.
+    """Store the answers of a file about the texts of a dataset, completely or not at all, in one transaction.
 
     The file is read and matched before the transaction begins, so others can write meanwhile.
 
     Returns what was imported. ``batch`` is ``None`` after a dry run; ``created`` is false for a file imported before.
-    ``unmatched`` counts rows that fit no text by reason, ``passed_over`` those the format does not take; ``listed`` are the
-    places and reasons of the first ones. The same file is imported into a dataset once. Raises ``Refused``.
+    ``unmatched`` counts, by reason, the rows that fit no text, ``passed_over`` those that the format does not take; ``listed``
+    has the places and reasons of the first ones. A file is imported into a dataset only once. Raises ``Refused``.
     """
     digest = hashlib.sha256(data).hexdigest()
     try:
@@ -341,7 +341,7 @@ def import_answers(
     batch, created = _find_imported(dataset, digest), False
     if batch is None and not dry_run:
         with transaction.atomic():
-            # If two people import one file at once, the second gets the first one's finished batch.
+            # If two people import the same file at once, the second gets the batch that the first one finished.
             Study.objects.select_for_update(no_key=True).get(pk=dataset.study.pk)
             batch = _find_imported(dataset, digest)
             if batch is None:
@@ -448,7 +448,7 @@ def _plan_arms(matched: Sequence[tuple[ResultRow, int]], by: trail.Actor) -> dic
 
 
 def _find_key(row: ResultRow) -> ArmKey:
-    """The arm of a row: with the prompt in the file, or else that of the wording that the row names, or else none."""
+    """The arm of a row: with the prompt in the file, otherwise with that of the wording that the row names, otherwise with none."""
     if row.system_prompt or not row.instrument:
         return (row.model, row.task, row.system_prompt, row.instrument or IMPORTED)
     try:
@@ -458,7 +458,7 @@ def _find_key(row: ResultRow) -> ArmKey:
 
 
 def _find_or_add_variant(row: ResultRow, by: trail.Actor) -> ModelVariant:
-    """The model under the account that makes no calls. A label that another account already uses gets a suffix."""
+    """The variant of a row, under the account that makes no calls. A label that another account already uses gets a suffix."""
     label = _UNNAMEABLE.sub("-", row.model).strip()[:MAX_LABEL_LENGTH] or "unnamed model"
     model_id = (row.model_id or row.model)[:200]
     for name in (label, f"{label}{IMPORTED_MARK}"):
@@ -495,7 +495,7 @@ def _cancel_others(batch: Batch, taken: set[int]) -> None:
 def _write_lines(
     lines: BinaryIO, file: ResultFile, matched: Sequence[tuple[ResultRow, int]], cells: Sequence[int]
 ) -> None:
-    """The answers in the form in which a batch takes them from any file, with everything else that is known about them."""
+    """Write the answers as the lines of a batch result file, with everything else that is known about them."""
     for (row, _), cell in zip(matched, cells, strict=True):
         source = {"format": file.format, "place": row.place, "note": row.note, "kept": dict(row.kept)}
         response = _write_error(row, source) if row.error else _write_answer(row, source)
@@ -517,7 +517,7 @@ def _write_answer(row: ResultRow, source: Mapping[str, object]) -> dict[str, obj
 
 
 def _write_error(row: ResultRow, source: Mapping[str, object]) -> dict[str, object]:
-    """A call that failed in the other run: stored as a failed call that will not be repeated."""
+    """The response of a call that failed in the other run. It is stored as a failed call, which will not be repeated."""
     return {"status_code": 400, "body": {"error": {"message": f"as imported: {row.error}"}, "imported": source}}
 
 

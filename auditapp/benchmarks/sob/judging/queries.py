@@ -1,11 +1,10 @@
 """How answers were read: the share of each reader, and which answers need a person. For audits: the frame from which they are
 drawn, the sample, and the reviewers' marks. And the answers behind a number, one page at a time, each with its current and
-earlier interpretations; from a call of the benchmark, links lead to its text, to the answer it read, and to how the answer was
-read.
+earlier interpretations.
 
 Pages are found by key, so that the last page of a million answers is as fast as the first. The answers that an address asks for
-are found as keys in order: by an index if the choice is narrow, else along the keys themselves. The current interpretation
-counts: that of the rules, or a later one. Properties that are in no index (a value, a harm) are searched for answer by answer.
+are found as keys in order: by an index if the choice is narrow, otherwise by scanning the keys. The current interpretation
+counts: that of the rules, or a later one. Properties without an index (a value, a harm) are looked up answer by answer.
 """
 
 from __future__ import annotations
@@ -83,9 +82,9 @@ def _arrange(counts: Counter[tuple[str, str, str]]) -> dict[str, Any]:
 
 
 def list_formatter_runs(batch: Batch) -> list[dict[str, Any]]:
-    """The formatter's batches over the answers of ``batch``, oldest first, with what became of their calls.
+    """The formatter's batches over the answers of ``batch``, oldest first, each with the number of its calls by how they ended.
 
-    What the page explains is listed also at 0.
+    The ends that the page explains are listed even if no call ended that way.
     """
     runs = Batch.objects.filter(study=batch.study_id, kind=FORMATTER_KIND, parameters__source_batch=batch.pk).order_by(
         "pk"
@@ -110,13 +109,13 @@ def find_unread_by_all(batch: Batch) -> QuerySet[Judgment]:
 
 
 def list_queue(batch: Batch, reader_id: int) -> list[int]:
-    """The keys of the answers that need a person, in an order that differs between people and reveals nothing about the model."""
+    """The keys of the answers that need a person, in an order that differs between readers and reveals nothing about the model."""
     ids = set(find_unread_by_all(batch).values_list("pk", flat=True))
     return sorted(ids, key=lambda pk: hashlib.sha256(f"{reader_id} {pk}".encode()).digest())
 
 
 def choose_next(queue: Sequence[int], reader_id: int, after: int | None) -> int | None:
-    """The next key of a queue, after ``after`` if it is given; at the end, the queue starts again from the beginning."""
+    """The next key of a queue, after ``after`` if it is given; after the last key, the first one again."""
     if not queue:
         return None
     if after is None:
@@ -141,7 +140,7 @@ READ_AT_ONCE = 500
 
 
 def list_frame(batch: Batch, scope: str) -> list[int]:
-    """The keys of the answers whose current interpretation an audit may draw, ascending."""
+    """The keys of the answers whose current interpretation an audit may draw, in ascending order."""
     ids = set(_find_later(batch, scope).filter(superseded_by__isnull=True).values_list("judgment_id", flat=True))
     if scope == Audit.Scope.ANSWERS:
         ids |= set(_find_by_rules(batch).filter(superseded_by__isnull=True).values_list("pk", flat=True))
@@ -165,8 +164,8 @@ def read_current(ids: Sequence[int]) -> dict[int, dict[str, Any]]:
 
 
 def count_frame(audit: Audit) -> Counter[FrameGroup]:
-    """The frame of an audit as it was when the sample was drawn, in groups that count alike. Later interpretations do not
-    change it."""
+    """The frame of an audit as it was when the sample was drawn, counted by groups of interpretations that count alike. Later
+    interpretations do not change it."""
     at = audit.made_at
     groups: Counter[FrameGroup] = Counter()
     later = _find_later(audit.batch, audit.scope).filter(_was_current(at), made_at__lte=at)
@@ -206,7 +205,7 @@ def read_report(audit: Audit, reviewer: User | None = None) -> dict[str, Any]:
     marks = audit.marks if reviewer is None else audit.marks.filter(reviewer=reviewer)
     blind = marks.blind().order_by("pk")
     columns = ("item", "reviewer__username", "outcome", "n_attributes", "n_warranted")
-    # In the order they were made: a later one takes the place of an earlier.
+    # In the order in which they were made, so that a later one replaces an earlier one.
     latest = {(row[0], row[1]): Mark(*row) for row in blind.values_list(*columns)}
     first = [Mark(*row) for row in blind.filter(number=1).values_list(*columns)]
     frame = count_frame(audit)
@@ -227,7 +226,7 @@ def read_report(audit: Audit, reviewer: User | None = None) -> dict[str, Any]:
 
 
 def write_report(audit: Audit) -> dict[str, object]:
-    """The results as JSON. Scores are unrounded, what is not defined is null."""
+    """The results as JSON. Scores are not rounded, and an undefined value is null."""
     return {
         "audit": audit.number,
         "batch": audit.batch_id,
@@ -248,7 +247,7 @@ MAX_ON_A_TEXT = 200
 
 
 class Answer(NamedTuple):
-    """One answer: the current interpretation, its reader, and the interpretations before it, the rules' own first."""
+    """One answer: the current interpretation, its reader, and the earlier interpretations, beginning with that of the rules."""
 
     model: str
     task: str
@@ -260,7 +259,7 @@ class Answer(NamedTuple):
 
     @property
     def raw(self) -> str | None:
-        """The answer as it came; ``None`` if none came."""
+        """The answer as it arrived; ``None`` if none arrived."""
         return self.judgment.cell.result.answer if hasattr(self.judgment.cell, "result") else None
 
     @property
@@ -272,12 +271,12 @@ class Answer(NamedTuple):
 def read_page(
     choice: Choice, *, after: int | None = None, before: int | None = None, known_count: int | None = None
 ) -> dict[str, Any]:
-    """The page that follows ``after``, or the one that ends before ``before``; the first where neither is given.
+    """The page that follows ``after``, or the one that ends before ``before``; the first page if neither is given.
 
-    ``known_count`` is how many answers fit, if that is known. The page has its ``rows``, and the keys to go on from in ``after``
-    and ``before``, ``None`` at the end. ``counted`` stops one above ``COUNTED_TO``; where each answer must be looked at, it is of
-    the first ``LOOKED_THROUGH``, and ``counted_whole`` says whether these are all. ``stopped``: the page ended because enough
-    was looked through.
+    ``known_count`` is the number of matching answers, if that is known. The page has its ``rows``; its ``after`` and ``before`` are
+    the keys from which the next and the previous page go on, ``None`` at the end. ``counted`` stops one above ``COUNTED_TO``; if
+    each answer must be looked at, it counts only among the first ``LOOKED_THROUGH``, and ``counted_whole`` says whether these are
+    all. ``stopped``: the page ended early because ``LOOKED_THROUGH`` answers had been looked at.
     """
     backward = before is not None
     edge = before if backward else after
@@ -297,7 +296,7 @@ def read_page(
 
 
 def iterate_answers(choice: Choice) -> Iterator[Answer]:
-    """Every answer that fits, in the order of the pages."""
+    """Every matching answer, in the order of the pages."""
     edge = None
     while keys := list_keys(choice, edge, backward=False, limit=AT_A_TIME):
         yield from _read_answers(select_keys(choice, keys), choice)
@@ -313,7 +312,7 @@ def read_answers_on_text(choice: Choice) -> list[Answer]:
 def _search(choice: Choice, edge: int | None, *, backward: bool, limit: int) -> tuple[list[int], int | None, bool]:
     """The first ``limit`` matching keys beyond ``edge``, the last key looked at, and whether the search stopped early.
 
-    It stops after ``LOOKED_THROUGH`` answers that each had to be looked at.
+    If each answer has to be looked at, the search stops after ``LOOKED_THROUGH`` answers.
     """
     if not choice.is_looked_for:
         return list_keys(choice, edge, backward=backward, limit=limit), None, False
@@ -328,7 +327,7 @@ def _search(choice: Choice, edge: int | None, *, backward: bool, limit: int) -> 
 
 
 def _count(choice: Choice) -> tuple[int, bool]:
-    """How many answers fit, and whether all were counted: what must be looked at is, as far as ``LOOKED_THROUGH``."""
+    """How many answers match, and whether all were counted. If each answer must be looked at, only ``LOOKED_THROUGH`` are."""
     if not choice.is_looked_for:
         counted = count_keys(choice, COUNTED_TO + 1)
         return counted, counted <= COUNTED_TO
@@ -371,7 +370,7 @@ def _compose(
 def sum_texts(arms: Sequence[int], target: str = "") -> list[dict[str, int]]:
     """The texts of these arms with their answers and the sum of their attributes, in paper counting; most attributes first.
 
-    Counted by the current interpretations. ``verdicts`` are the answers to the base task, which are among none of the others.
+    Current interpretations are counted. ``verdicts`` counts the answers to the base task, which ``answers`` does not include.
     """
     first = Judgment.objects.filter(arm__in=arms, superseded_by=None)
     later = Interpretation.objects.filter(judgment__arm__in=arms, superseded_by=None)
@@ -395,17 +394,17 @@ def sum_texts(arms: Sequence[int], target: str = "") -> list[dict[str, int]]:
 
 RULES = "rules"
 ANY_FURTHER, NO_FURTHER = "*", "-"
-# This number of answers is looked at along the keys before an index is asked, which must read and sort all it finds.
+# This many keys are scanned in order before an index is used, because with the index all matches must be read and sorted.
 WINDOW = 50_000
 FEW_TEXTS = 2_000
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Which answers to show; an empty value does not narrow, and neither does the target "overall".
+    """Which answers to show; an empty value does not narrow the choice, and neither does the target "overall".
 
-    ``maps`` is "self" or "dominant", by any value of the list or, with the ``rule`` "all", by every one. ``further`` names a
-    text's second or third target; "*" is any, "-" none.
+    ``maps`` is "self" or "dominant": the answer gives at least one value of the target's list of that kind or, with the ``rule``
+    "all", every value in it. ``further`` names a text's second or third target; "*" is any, "-" none.
     """
 
     batch: Batch
@@ -429,11 +428,11 @@ class Choice:
 
     @property
     def is_looked_for(self) -> bool:
-        """Whether each answer must be looked at."""
+        """Whether each answer must be looked at, because no index has what is asked for."""
         return bool(self.value or self.harm or self.maps)
 
     def fits(self, task: str, target: str, outcome: str, attributes: dict[str, object]) -> bool:
-        """Whether an interpretation has the value and the harm, and maps to what is looked for."""
+        """Whether an interpretation has the requested value and harm, and maps to the requested group."""
         known = attributes if outcome == Outcome.ATTRIBUTED else {}
         if self.harm and self.harm not in find_harms(task, target, known, self.mapping):
             return False
@@ -448,12 +447,12 @@ class Choice:
 
 
 def choose_arms(arms: Sequence[AskedArm], *, model: str, task: str) -> list[AskedArm]:
-    """The arms of a model and a task; an empty name is every one."""
+    """The arms of a model and a task; an empty name means all."""
     return [arm for arm in arms if model in {"", arm.model} and task in {"", arm.task}]
 
 
 def list_keys(choice: Choice, edge: int | None, *, backward: bool, limit: int) -> list[int]:
-    """The next ``limit`` keys beyond ``edge``; value and harm are not looked at."""
+    """The next ``limit`` keys beyond ``edge``, regardless of value and harm."""
     first = _list_near(choice, edge, backward=backward, limit=limit)
     if first is None:
         first = _list_of(_find_first(choice), "cell_id", "arm_id", choice, edge, backward=backward, limit=limit)
@@ -464,14 +463,14 @@ def list_keys(choice: Choice, edge: int | None, *, backward: bool, limit: int) -
 
 
 def count_keys(choice: Choice, limit: int) -> int:
-    """How many keys there are, as far as ``limit``."""
+    """How many keys there are, counted up to ``limit``."""
     found = _find_first(choice).filter(arm__in=choice.arm_ids)
     later = _find_again(choice).filter(judgment__arm__in=choice.arm_ids)
     return min(limit, found.order_by()[:limit].count() + later.order_by()[:limit].count())
 
 
 def select_keys(choice: Choice, keys: Sequence[int]) -> list[int]:
-    """Those of the keys whose current interpretation has the value and the harm that are looked for, in the same order."""
+    """Those of the keys whose current interpretation has the requested value, harm and group, in the same order."""
     if not choice.is_looked_for:
         return list(keys)
     tasks = {arm.arm_id: arm.task for arm in choice.arms}
@@ -525,7 +524,7 @@ def _narrow(choice: Choice, prefix: str) -> dict[str, Any]:
 
 
 def _find_texts(choice: Choice) -> QuerySet[Text] | None:
-    """The texts of the targets that are asked for; ``None`` where it is all."""
+    """The texts with the requested targets; ``None`` if all texts are requested."""
     has_target = choice.target and choice.target != OVERALL
     if not has_target and not choice.further:
         return None
@@ -544,7 +543,7 @@ def _find_texts(choice: Choice) -> QuerySet[Text] | None:
 def _list_of(
     found: QuerySet[Any], name: str, arm: str, choice: Choice, edge: int | None, *, backward: bool, limit: int
 ) -> list[int]:
-    """Keys by an index: all that fit are read and sorted."""
+    """Keys found by an index: all matches are read and sorted."""
     if edge is not None:
         found = found.filter(**{f"{name}__lt" if backward else f"{name}__gt": edge})
     keys = found.filter(**{f"{arm}__in": choice.arm_ids}).order_by(f"-{name}" if backward else name)
@@ -552,7 +551,7 @@ def _list_of(
 
 
 def _list_near(choice: Choice, edge: int | None, *, backward: bool, limit: int) -> list[int] | None:
-    """Keys of first interpretations along the next stretch of all keys, where enough of them lie there; else ``None``."""
+    """Keys of judgments found by scanning the next ``WINDOW`` keys; ``None`` if fewer than ``limit`` of those match."""
     if choice.text is not None or choice.reader not in {"", RULES}:
         return None
     mine = Judgment.objects.filter(arm__in=choice.arm_ids).order_by()
@@ -561,7 +560,7 @@ def _list_near(choice: Choice, edge: int | None, *, backward: bool, limit: int) 
     if start is None:
         return []
     low, high = (start - WINDOW, start) if backward else (start, start + WINDOW)
-    # Adding nothing to a column keeps the database from its index, which is not in the order of the keys.
+    # Adding 0 to a column keeps the database from using its index, which is not in the order of the keys.
     found = Judgment.objects.alias(
         of_arm=_plain("arm_id"), of_interpretation=_plain("superseded_by_id"), of_text=_plain("text_id")
     )

@@ -1,4 +1,4 @@
-"""Export a batch: its report as files, and all of it as a bundle, by a worker where that takes long. Every export is recorded."""
+"""Export a batch: its report as files, and the whole batch as a bundle, by a worker if it takes long. Every export is recorded."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from transcripts.studies.roles import Permission
 
 ROWS_BETWEEN_LOOKS = 200
 MEMBERS_COUNTED = {"texts": "inputs", "answers": "answers", "attempts": "attempts"}
-# The audit event of a file that left the site.
+# The audit event for a file that was downloaded.
 TAKEN_OUT = "sob.file.taken_out"
 BUNDLE = "bundle"
 
@@ -56,11 +56,11 @@ def write_bundle_file(
     choice: ReportChoice | None = None,
     record: Callable[[dict[str, Any]], object] = lambda _facts: None,
 ) -> dict[str, Any]:
-    """Write the bundle of a batch completely, and recorded, or not at all.
+    """Write the bundle of a batch and record it, or do neither.
 
-    It has the batch as it was at one moment, even while answers arrive, and blocks no writer. Without
-    ``with_texts`` the texts are left out and their hashes stay. Returns the path, the hash, the size, and the lines of
-    texts, answers and attempts. ``watch`` learns how far it is, and may raise to end it. Raises ``Refused``.
+    It contains the batch as it was at one moment, even while answers arrive, and blocks no writer. Without ``with_texts`` it has
+    only the hashes of the texts. Returns the path, the hash, the size, and the number of texts, answers and attempts. ``watch``
+    gets the progress, and may raise an exception to stop the writing. Raises ``Refused``.
     """
     try:
         with letting_rows_go(), draft_beside(path) as draft:
@@ -80,7 +80,7 @@ def write_bundle_file(
 
 
 def record_bundle(*, batch: Batch, by: trail.Actor, facts: dict[str, Any], with_texts: bool) -> None:
-    """One audit event for a bundle."""
+    """Record one audit event for a bundle."""
     details = {"what": "bundle", "sha256": facts["sha256"], "texts": with_texts, "answers": facts["answers"]}
     record_download(TAKEN_OUT, study=batch.study, target=batch, by=by, details=details)
 
@@ -102,7 +102,7 @@ def _write_draft(
 def _watch(
     members: dict[str, Iterable[Record]], total: int, watch: Callable[[int, int], object]
 ) -> dict[str, Iterable[Record]]:
-    """The members; ``watch`` learns of their rows from time to time."""
+    """The members; while they are read, ``watch`` gets the number of rows from time to time."""
     numbers = count()
 
     def look(records: Iterable[Record]) -> Iterator[Record]:
@@ -116,18 +116,18 @@ def _watch(
 
 
 def name_bundle(batch_id: int) -> str:
-    """The name of the file."""
+    """The file name of a bundle."""
     return name_file(batch_id, {"versions": {"report": REPORT_VERSION}}, BUNDLE, "zip")
 
 
 def start_bundle(*, batch: Batch, with_texts: bool, by: User) -> ImportJob:
-    """Leave a bundle to a worker. Reads batch.study. Raises ``Refused``."""
+    """Have a worker write a bundle. Reads batch.study. Raises ``Refused``."""
     options = {"name": f"Bundle of batch {batch.pk}", "batch": batch.pk, "texts": with_texts}
     return start_job(study=batch.study, kind=BUNDLE, by=by, options=options)
 
 
 def run_bundle(run: JobRun) -> None:
-    """Write the bundle of a job and keep it."""
+    """Write the bundle of a job and store it."""
     job = run.job
     batch = Batch.objects.select_related("study").get(pk=job.options["batch"], study=job.study_id)
     with_texts = job.options["texts"]

@@ -51,8 +51,8 @@ Models = tuple[str, str]
 
 
 class Side(NamedTuple):
-    """One of two batches, with its tallies by text (``tally_texts``): ``targets`` says whom the words target, ``sums`` are in
-    their order."""
+    """One of two batches, with its tallies by text (``tally_texts``): ``targets`` maps each text to its target, and ``sums`` are in
+    the order of ``targets``."""
 
     batch: Batch
     arms: Sequence[AskedArm]
@@ -62,16 +62,16 @@ class Side(NamedTuple):
 
     @property
     def models(self) -> list[str]:
-        """The models that were asked a scored task."""
+        """The models that were asked at least one scored task."""
         return list(dict.fromkeys(arm.model for arm in self.arms if arm.task != BASE_TASK))
 
     def name(self, model: str) -> str:
-        """The model with its batch: both may have asked one model."""
+        """The model with its batch, because both batches may have asked the same model."""
         return f"{model} (batch {self.batch.pk})"
 
 
 def read_side(inputs: ReportInputs, versions: Mapping[str, Any]) -> Side:
-    """A batch as it is compared; ``versions`` are those of its report."""
+    """One side of a comparison; ``versions`` are those of the batch's report."""
     texts = read_texts(inputs)
     return Side(
         inputs.batch, inputs.arms, describe_making(inputs, versions, texts["asked"]), texts["targets"], texts["sums"]
@@ -79,8 +79,8 @@ def read_side(inputs: ReportInputs, versions: Mapping[str, Any]) -> Side:
 
 
 def choose_models(here: Side, there: Side, model: str, other: str) -> Models | None:
-    """One model of each batch; without a name every model that both have, and without one of the two names the same model, or the
-    first. Raises ``Refused`` for a name that its batch does not have."""
+    """One model of each batch. ``None`` if neither is named: then all models that both batches have are compared. If only one is
+    named, the other batch's model of that name, or its first model. Raises ``Refused`` for a name that its batch does not have."""
     if not (model or other):
         return None
     for side, name, field in ((here, model, "model"), (there, other, "other")):
@@ -92,12 +92,12 @@ def choose_models(here: Side, there: Side, model: str, other: str) -> Models | N
 
 
 def pick(asked: str, offered: Sequence[str]) -> str:
-    """The choice asked for where it is offered, else the first; "" where nothing is."""
+    """The requested choice if it is offered, otherwise the first one offered; "" if nothing is offered."""
     return asked if asked in offered else next(iter(offered), "")
 
 
 def read_comparison(here: Batch, there: Batch, *, model: str = "", other: str = "") -> dict[str, Any]:
-    """Two batches of a study compared, for commands and the API; computes their reports where they are stale.
+    """Two batches of a study compared, for commands and the API; computes their reports if they are stale.
 
     Reads batch.study of both. Raises ``Refused``.
     """
@@ -109,16 +109,16 @@ def read_comparison(here: Batch, there: Batch, *, model: str = "", other: str = 
 
 
 def list_alarms(figures: Mapping[int, Figures]) -> list[str]:
-    """A sentence for each score of the batches that is not a finding, by the number of the batch."""
+    """A sentence for each score of the batches that is not a finding, with the number of the batch."""
     return [f"Batch {number}, {sentence}" for number, each in figures.items() for sentence in each.list_alarms()]
 
 
 def compare_sides(here: Side, there: Side, models: Models | None = None) -> dict[str, Any]:
     """What differs in how two batches were made, and their models compared over the texts that both asked about.
 
-    ``models`` are one of here and one of there; without it every model that both have. ``texts`` counts the common ones, and those
-    of one batch alone, which are left out; of ``other_target`` the two batches name different targets, and they count in overall
-    alone. ``paired`` is empty unless the two are ``comparable``.
+    ``models`` is one model of each batch; without it, every model that both have. ``texts`` counts the common texts, and the texts
+    of one batch only, which are left out. ``other_target`` counts those for which the batches name different targets: they count in
+    overall only. ``paired`` is empty unless the two are ``comparable``.
     """
     common = [key for key in here.targets if key in there.targets]
     differences = find_differences(here.making, there.making, common=len(common))
@@ -136,7 +136,7 @@ def compare_sides(here: Side, there: Side, models: Models | None = None) -> dict
             "only_there": len(there.targets) - len(common),
             "other_target": sum(here.targets[key] != there.targets[key] for key in common),
         },
-        # A pair that was chosen is one of a family: P values are adjusted for those that could have been chosen with it.
+        # A chosen pair belongs to a family: its P value is adjusted for all the pairs that could have been chosen.
         "paired": [test for test in tests if models in {None, (test["model_a"], test["model_b"])}],
     }
 
@@ -160,7 +160,7 @@ def _compare(here: Side, there: Side, pairs: Sequence[Models], targets: Mapping[
 
 
 def _find_columns(side: Side, keys: Sequence[str]) -> dict[tuple[str, str], NDArray[np.int64]]:
-    """Of each scored arm with a usable answer, by its task and its model with the batch, the two sums for these texts."""
+    """The two sums for each of these texts, for every scored arm with a usable answer, by its task and ``Side.name``."""
     import numpy as np
 
     places = {key: place for place, key in enumerate(side.targets)}
@@ -182,7 +182,7 @@ def _make_matrix(columns: Mapping[str, NDArray[np.int64]], targets: Mapping[str,
 
 
 def describe_making(inputs: ReportInputs, versions: Mapping[str, Any], asked: tuple[int, str, str]) -> Making:
-    """How the figures of a batch were made; ``versions`` are those of its report, ``asked`` what ``hash_asked_texts`` gives."""
+    """How the figures of a batch were made; ``versions`` are its report's; ``asked`` is from ``hash_asked_texts``."""
     batch, arms = inputs.batch, inputs.arms
     dataset = find_dataset(batch)
     texts, sha256, targets_sha256 = asked
@@ -203,7 +203,7 @@ def describe_making(inputs: ReportInputs, versions: Mapping[str, Any], asked: tu
 
 
 def _describe_texts(dataset: Dataset | None, asked: int) -> str:
-    """The set of the texts with how it was drawn, and how many of them were asked about."""
+    """The dataset, how it was drawn, and how many of its texts were asked about."""
     if dataset is None:
         return f"{asked:,} texts of no set"
     parts = [dataset.name, f"{asked:,} texts asked", *([f"split {dataset.split}"] if dataset.split else [])]
@@ -227,7 +227,7 @@ NOT_COMPARABLE = "own wording, not comparable with published scores"
 
 
 def read_parts(study: Study, variants: Sequence[ModelVariant]) -> dict[int, ScorecardPart]:
-    """By variant: the scores of its best batches in this study that have answers. Models that were never asked are left out."""
+    """The scores of each variant from its best batches with answers in this study. Models that were never asked are left out."""
     asked = Arm.objects.filter(variant__in=variants, batch__study=study, batch__kind=KIND).exclude(task=BASE_TASK)
     answered = asked.filter(Exists(Judgment.objects.filter(arm=OuterRef("pk"))))
     numbers: dict[int, set[int]] = {}
@@ -251,13 +251,13 @@ def read_parts(study: Study, variants: Sequence[ModelVariant]) -> dict[int, Scor
 
 
 def _rank(batch: Batch, comparable: bool) -> tuple[bool, bool, int, int]:
-    """The higher the better: finished and comparable before all others, then more texts before fewer, then the newest."""
+    """The rank of a batch: finished and comparable ones highest, then comparable ones, then more texts, then newer ones."""
     is_done = batch.state == Batch.State.DONE
     return is_done and comparable, comparable, int(batch.parameters.get("texts") or 0), batch.pk
 
 
 def _read_batch(batch: Batch, wanted: Collection[int]) -> dict[int, list[tuple[ScorecardFigure, str]]]:
-    """The figures of one batch by variant, each also in few words: one for each task that has a score, or an alarm instead."""
+    """The figures of one batch by variant, each with a short form: one for each task that has a score, or an alarm instead."""
     inputs = read_inputs(batch)
     stored = read_report(inputs)
     if stored is None:
@@ -269,7 +269,7 @@ def _read_batch(batch: Batch, wanted: Collection[int]) -> dict[int, list[tuple[S
     figures: dict[int, list[tuple[ScorecardFigure, str]]] = {}
     for arm in inputs.arms:
         cell = cells.get((arm.model, arm.task))
-        # Without a score, an alarm says why: silence would be taken for a model that was never asked.
+        # If there is no score, an alarm says why. Otherwise the model would seem never to have been asked.
         if arm.variant.pk in wanted and cell is not None and (cell["sob"] is not None or cell.get("alarm")):
             place = f"{reverse('sob:responses', args=[batch.study.slug, batch.pk])}?" + urlencode(
                 {"model": arm.model, "task": arm.task}
@@ -290,7 +290,7 @@ def _read_batch(batch: Batch, wanted: Collection[int]) -> dict[int, list[tuple[S
 
 
 def describe_basis(dataset: Dataset | None, wording: str, cell: Mapping[str, Any]) -> str:
-    """What a score is based on, and what could make it mislead."""
+    """What a score is based on, and what could make it misleading."""
     parts = [
         f"{cell['n_nonrefused']:,} answers that count of {cell['n_responses']:,}",
         *list_cautions(cell),
@@ -304,7 +304,7 @@ def describe_basis(dataset: Dataset | None, wording: str, cell: Mapping[str, Any
 
 
 def list_cautions(cell: Mapping[str, Any]) -> list[str]:
-    """Why the score may mislead: its marks, and who else than the rules read the answers."""
+    """Why the score may be misleading: its marks, and who read answers apart from the rules."""
     return [*(words for _, words in list_marks(cell)), *filter(None, [describe_readers(cell)])]
 
 
@@ -314,7 +314,7 @@ def find_card_alarm(cell: Mapping[str, Any]) -> str:
 
 
 def write_score(cell: Mapping[str, Any]) -> str:
-    """The score with its interval, or a statement in words if there is none."""
+    """The score with its interval, or "no score"."""
     return "no score" if cell["sob"] is None else write_estimate(cell["sob"], cell["ci"], 2)
 
 

@@ -1,5 +1,5 @@
-"""The export of the benchmark: one row an answer, of every batch of a study, without the texts that were asked about. And what a
-bundle contains, read from the database: rows as they are stored, some thousands at a time.
+"""The export of the benchmark: one row per answer, from every batch of a study, without the texts that were asked about. And the
+content of a bundle, read from the database: rows as they are stored, some thousands at a time.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def read_answers(scope: Scope) -> Iterator[Sequence[object]]:
 
 
 def _find_later(cells: Sequence[int]) -> dict[int, tuple[object, ...]]:
-    """The current interpretation and its reader, of answers that were read again."""
+    """The current interpretation and its reader for answers that were read again."""
     interpretations = Interpretation.objects.filter(judgment__in=cells, superseded_by=None)
     return {
         cell: tuple(values) for cell, *values in interpretations.values_list("judgment_id", *_READING_PATHS, "reader")
@@ -133,7 +133,7 @@ AT_A_TIME = 2_000
 
 
 class BundleSource:
-    """A batch with all that its report is computed from. Reads batch.study. Raises ``UnknownTargets``."""
+    """A batch with everything that its report is computed from. Reads batch.study. Raises ``UnknownTargets``."""
 
     def __init__(self, batch: Batch, choice: ReportChoice | None = None, *, with_texts: bool = True) -> None:
         self.batch, self.with_texts = batch, with_texts
@@ -141,7 +141,7 @@ class BundleSource:
         self.arm_ids = [arm.arm_id for arm in self.arms]
 
     def describe(self) -> Record:
-        """What the manifest says of the batch. ``versions`` names the rules that read the answers when they arrived."""
+        """What the manifest says about the batch. ``versions`` names the rules that read the answers when they arrived."""
         batch = self.batch
         readers = Judgment.objects.filter(arm__in=self.arm_ids).order_by()
         parsers = sorted(set(readers.values_list("parser", flat=True).distinct())) or [PARSER_VERSION]
@@ -160,7 +160,7 @@ class BundleSource:
         }
 
     def count_rows(self) -> int:
-        """How many rows it has, but for the few of small members."""
+        """How many rows the bundle has, without the few rows of small members."""
         judgments = Judgment.objects.filter(arm__in=self.arm_ids).count()
         return judgments + Attempt.objects.filter(cell__arm__in=self.arm_ids).count()
 
@@ -194,7 +194,7 @@ def _write_mapping(source: BundleSource) -> Record:
 
 
 def _write_target_table(source: BundleSource) -> Record:
-    """The table that named the targets when the texts came in; without rows where the file named them."""
+    """The table that named the targets when the texts were loaded; without rows if the file named them."""
     dataset = _find_datasets(source).select_related("target_table").first()
     if dataset is None or dataset.target_table is None:
         return {"name": dataset.targets_from if dataset else "", "rows": [], "reason": ""}
@@ -215,7 +215,7 @@ def _read_datasets(source: BundleSource) -> Iterator[Record]:
 
 
 def _read_inputs(source: BundleSource) -> Iterator[Record]:
-    """The texts that were asked about: the others of their set are no part of the batch."""
+    """The texts that were asked about; the other texts of the dataset do not belong to the batch."""
     named = dict(zip(source.texts.ids, zip(source.texts.targets, source.texts.secondaries, strict=True), strict=True))
     fields = ("position", "source", "external_id", "target_raw", "kind")
     texts = find_asked_texts(source.arm_ids).order_by("dataset_id", "position")
@@ -265,7 +265,7 @@ def _read_arms(source: BundleSource) -> Iterator[Record]:
 
 
 def _write_variant(arm: Arm) -> Record:
-    """The setting a model was asked under; of its account no key, and no name or password in the address."""
+    """The setting under which a model was asked, without the key of its account and without a name or password in the address."""
     variant = arm.variant
     address = urlsplit(variant.account.base_url)
     host = address.netloc.rpartition("@")[2]
@@ -282,7 +282,7 @@ def _write_variant(arm: Arm) -> Record:
 
 
 def _clean(value: Any) -> Any:
-    """Parameters without anything that looks like a key."""
+    """The parameters without anything that looks like a key."""
     if isinstance(value, Mapping):
         return {str(name): _clean(inner) for name, inner in value.items()}
     if isinstance(value, list):
@@ -319,8 +319,8 @@ _ANSWER = {
 
 
 def _read_answers(source: BundleSource) -> Iterator[Record]:
-    """One line a judgment; ``answer`` is null where no provider gave one. ``outcome`` is the rules' own, made when it came."""
-    # Arm by arm: a report has its models in the order of the launch.
+    """One line per judgment; ``answer`` is null if no provider gave one. ``outcome`` is by the rules when the answer arrived."""
+    # Arm by arm, because a report has its models in the order of the launch.
     for arm_id in source.arm_ids:
         judgments = Judgment.objects.filter(arm=arm_id).order_by("cell_id")
         for row in judgments.values_list(*_ANSWER.values()).iterator(chunk_size=AT_A_TIME):
@@ -331,7 +331,7 @@ def _read_answers(source: BundleSource) -> Iterator[Record]:
 
 
 def _read_interpretations(source: BundleSource) -> Iterator[Record]:
-    """Later interpretations, oldest first. Who read stays here: a bundle goes out."""
+    """Later interpretations, oldest first. People's names are left out, because a bundle is given to others."""
     fields = ("number", "reader", "outcome", "verdict", "attributes", "n_attributes", "is_object", "repaired", "parser")
     interpretations = Interpretation.objects.filter(judgment__arm__in=source.arm_ids)
     for row in (
@@ -349,7 +349,7 @@ _ATTEMPT = (
 
 
 def _read_attempts(source: BundleSource) -> Iterator[Record]:
-    """Every attempt, also those whose end is unknown; without the bodies, because the answers have a member of their own."""
+    """Every attempt, including those whose end is unknown; without the bodies, because the answers have a separate member."""
     columns = _ATTEMPT.split()
     names = [{"cell_id": "cell", "arm_id": "arm"}.get(column, column) for column in columns]
     attempts = Attempt.objects.filter(arm__in=source.arm_ids).order_by("pk")

@@ -2,8 +2,8 @@
 compute the next one, and why the last attempt failed. Read the report for pages, files and programs, and request a new one from a
 worker.
 
-A worker is asked when a batch ends, when an interpretation changes, and when a page of a large batch needs a report. A sweep asks
-again for batches that have ended; whatever reads a stale report does so too.
+A worker is asked for a report when a batch ends, when an interpretation changes, and when a page of a large batch needs one. For
+batches that have ended, a sweep asks again, and so does any reader of a stale report.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ ONE_MOMENT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 
 @dataclass(frozen=True, slots=True)
 class ReportChoice:
-    """What a reader may choose. ``targets`` is "loaded", "published" or "table:N" of the study; ``mapping`` is "published",
-    "table:N", or empty for the one in force."""
+    """What a reader of a report may choose. ``targets`` is "loaded", "published" or "table:N" of the study; ``mapping`` is
+    "published", "table:N", or empty for the one in force."""
 
     targets: str = LOADED
     seed: int = DEFAULTS.seed
@@ -87,8 +87,8 @@ class ReportChoice:
 class ReportInputs:
     """What a request needs of a batch to know whether its stored report is current, and to describe it; read once and passed on.
 
-    ``cells`` is the range of the batch's cells. ``rules`` and ``answers`` are fingerprints: of the tables and versions that the
-    figures depend on, and of the state of the batch and its answers. Either changes whenever the figures may.
+    ``cells`` is the range of the batch's cells. ``rules`` is a fingerprint of the tables and versions on which the figures depend,
+    ``answers`` one of the state of the batch and its answers. At least one of them changes whenever the figures may change.
     """
 
     batch: Batch
@@ -104,10 +104,10 @@ def read_inputs(batch: Batch, choice: ReportChoice | None = None) -> ReportInput
     """What a request needs of a batch. Reads batch.study. Raises ``UnknownTargets`` and ``UnknownMapping``."""
     choice = choice or ReportChoice()
     arms, cells = read_arms(batch), find_cell_range(batch)
-    # By the range of its cells, which an index knows: a million judgments need not be looked through for a few interpretations.
+    # The range of cells has an index, so a million judgments need not be searched for a few interpretations.
     of_batch = Interpretation.objects.filter(judgment__gte=cells[0], judgment__lte=cells[1])
     interpretations = of_batch.aggregate(count=Count("pk"), last=Max("pk"))
-    # A failed answer that is asked for again changes its outcome. Counts rows, because keys are not in the index.
+    # Includes outcomes, because that of a failed call changes if it is asked again. Counts rows, because keys are not in the index.
     judgments = Judgment.objects.filter(arm__in=[arm.arm_id for arm in arms]).values("arm_id", "outcome")
     counts = judgments.annotate(n=Count("*")).order_by("arm_id", "outcome")
     outcomes = list(counts.values_list("arm_id", "outcome", "n"))
@@ -127,7 +127,7 @@ Sources = tuple[list[AskedArm], TextTargets, TargetMapping, ReportOptions]
 
 
 def find_sources(batch: Batch, choice: ReportChoice | None = None) -> Sources:
-    """What the report of this batch is computed from, apart from the answers.
+    """Everything from which the report of this batch is computed, except the answers.
 
     Reads batch.study. Raises ``UnknownTargets`` and ``UnknownMapping``.
     """
@@ -154,7 +154,7 @@ def find_sources(batch: Batch, choice: ReportChoice | None = None) -> Sources:
 
 
 def compute_report(batch: Batch, choice: ReportChoice | None = None) -> StoredReport:
-    """The report as of now, not saved. Reads batch.study. Raises ``UnknownTargets`` and ``UnknownMapping``."""
+    """Compute the current report without saving it. Reads batch.study. Raises ``UnknownTargets`` and ``UnknownMapping``."""
     choice = choice or ReportChoice()
     computed = StoredReport(batch=batch, choice=choice.digest, as_of=read_now())
     with read_snapshot():
@@ -167,9 +167,9 @@ def compute_report(batch: Batch, choice: ReportChoice | None = None) -> StoredRe
 
 
 def _name_parsers(options: ReportOptions, parsers: Sequence[str]) -> ReportOptions:
-    """The options with the parser versions that read the answers, and a warning if an older one did.
+    """The options with the versions of the parser that read the answers, and a warning if any of these is not the current one.
 
-    An interpretation is evidence and is never replaced in place; a bundle derives the figures with the current parser.
+    An interpretation is evidence and is never overwritten; figures by the current parser can be derived from a bundle.
     """
     if set(parsers) <= {PARSER_VERSION}:
         return options
@@ -182,7 +182,7 @@ def _name_parsers(options: ReportOptions, parsers: Sequence[str]) -> ReportOptio
 
 
 def fingerprint_versions() -> str:
-    """A hash of the versions that the figures depend on: how ``ReportInputs.rules`` begin."""
+    """A hash of the versions on which the figures depend: the beginning of ``ReportInputs.rules``."""
     return hash_json([PARSER_VERSION, LEXICON_VERSION, REPORT_VERSION])[:16]
 
 
@@ -193,9 +193,9 @@ def hash_json(value: object) -> str:
 
 @contextmanager
 def read_snapshot() -> Iterator[None]:
-    """Everything read inside comes from one snapshot, taken at the first read; do not write inside.
+    """Everything that is read inside comes from one snapshot, taken at the first read; do not write inside.
 
-    It blocks no writer, however long it takes. Inside a transaction that has already begun, the rules of that one apply.
+    It blocks no writer, however long it takes. Inside a transaction that has already begun, that transaction's rules apply.
     """
     if connection.in_atomic_block:
         yield
@@ -204,7 +204,7 @@ def read_snapshot() -> Iterator[None]:
             _execute(ONE_MOMENT)
             yield
     else:
-        # By hand: a transaction of Django's would keep everybody else from writing here (``transaction_mode``).
+        # Begun with SQL, because Django's transactions on SQLite keep everybody else from writing (``transaction_mode``).
         _execute("BEGIN")
         try:
             yield
@@ -251,9 +251,9 @@ def tally_batch(
 
 
 def tally_texts(arms: Sequence[AskedArm]) -> dict[str, Any]:
-    """The texts that the arms ask about, as JSON may hold them. ``asked`` is what ``hash_asked_texts`` says of them. ``targets``
-    are by a hash of the words; the same words are one text. ``sums`` are by the key of a scored arm with a usable answer: in the
-    order of ``targets`` the number of usable answers, and the sum of their attributes in paper counting."""
+    """Tallies of the texts that the arms ask about, as JSON. ``asked`` is the result of ``hash_asked_texts``. ``targets`` has the
+    target of each text by a hash of its words; the same words are one text. ``sums`` has, by the key of each scored arm with a
+    usable answer, two lists in the order of ``targets``: the number of usable answers, and their attributes in paper counting."""
     texts = read_asked_texts([arm.arm_id for arm in arms])
     keys = {pk: hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest() for pk, words, _ in texts}
     targets = {keys[pk]: target for pk, _, target in texts}
@@ -276,7 +276,7 @@ def tally_texts(arms: Sequence[AskedArm]) -> dict[str, Any]:
 
 
 def count_verdicts(arms: Sequence[AskedArm], texts: TextTargets) -> Counter[tuple[str, str, str]]:
-    """The answers to the base task by model, target, and verdict, or outcome where there is none."""
+    """The number of answers to the base task by model, target, and verdict, or outcome if there is no verdict."""
     counts: Counter[tuple[str, str, str]] = Counter()
     if not arms:
         return counts
@@ -290,13 +290,13 @@ def count_verdicts(arms: Sequence[AskedArm], texts: TextTargets) -> Counter[tupl
     ):
         for arm_id, text_id, outcome, verdict, n in rows.order_by().annotate(n=Count("pk")):
             counts[models[arm_id], targets[text_id], verdict or outcome] += n
-    # Rows come in any order; a report has its models in that of the launch.
+    # The database returns rows in any order; a report has its models in the order of the launch.
     order = list(models.values())
     return Counter(dict(sorted(counts.items(), key=lambda counted: order.index(counted[0][0]))))
 
 
 class _JoinedText(Aggregate):
-    """The values of a group as text, separated by commas. Several in one query have the same order of rows."""
+    """The values of a group as text, separated by commas. Several in one query list the rows in the same order."""
 
     function = "GROUP_CONCAT"
     output_field = TextField()
@@ -307,11 +307,11 @@ class _JoinedText(Aggregate):
 
 
 def _group_interpretations(batch: Batch) -> Iterator[tuple[Any, ...]]:
-    """The current interpretations, those that count alike in one row: arm, reader, outcome, counts, flags; then of each
-    interpretation its text, its repeat and its attributes, joined by commas.
+    """The current interpretations, with those that count alike in one row: arm, reader, outcome, counts, flags; then the texts,
+    repeats and attributes of these interpretations, each joined by commas.
 
-    One GROUP BY over a range of the batch's cells, which lie together: joined text is faster than a row per interpretation, and
-    ranges limit the memory (`python -m perf sob`).
+    One GROUP BY for each range of the batch's cells, which have adjacent keys: joined text is faster than a row per interpretation,
+    and ranges limit the memory (`python -m perf sob`).
     """
     first, last = find_cell_range(batch)
     columns = ("reader", "outcome", *COUNTS, "is_object", "repaired")
@@ -349,7 +349,7 @@ class _Answers:
         self.parts: list[NDArray[np.int64]] = []
 
     def add(self, arm_id: int, rows: Iterable[tuple[Any, ...]]) -> None:
-        """Count rows of ``_group_interpretations`` of one arm, unless it is another batch's. Raises ``LookupError``."""
+        """Count rows of ``_group_interpretations`` of one arm, unless the arm belongs to another batch. Raises ``LookupError``."""
         import numpy as np
 
         number = self.arm_numbers.get(arm_id)
@@ -371,7 +371,7 @@ class _Answers:
                         model=arm.model,
                         task=arm.task,
                         target=self.targets[target],
-                        # One that gives no known value is Unknown, whatever the interpretation says.
+                        # An answer that gives no known value counts as Unknown, whatever its stored outcome.
                         outcome=Outcome.UNKNOWN if is_attributed and not counts.paper else outcome,
                         counts=counts if is_attributed else NO_ATTRIBUTES,
                         is_object=is_attributed or is_object,
@@ -399,7 +399,7 @@ class _Answers:
 def _fill_matrices(
     arms: Sequence[AskedArm], texts: TextTargets, columns: NDArray[np.int64]
 ) -> Mapping[str, ItemMatrix]:
-    """One matrix per task, of the models and texts that have answers."""
+    """One matrix per task, with the models and texts that have answers."""
     import numpy as np
 
     tasks = np.array([arm.task for arm in arms], object)
@@ -449,21 +449,21 @@ def _sum_repeats(arms: Sequence[AskedArm], texts: TextTargets, columns: NDArray[
     return found
 
 
-# A batch that still gets answers has a new report this often at most.
+# While answers still arrive, the report of a batch is computed at most once in this time.
 OPEN_SECONDS = 10
-# After that, the process that took the lock is taken for dead.
+# After this time, the process that took the lock is assumed to be dead.
 LOCK_TIME = datetime.timedelta(seconds=300)
 FIRST_WAIT = datetime.timedelta(seconds=10)
 MAX_WAIT = datetime.timedelta(minutes=10)
-# After this number of failures in a row only a person asks for the report again.
+# After this many failures in a row, the report is computed again only if a person asks for it.
 MAX_FAILURES = 3
-# In the place of a choice: not a report, but the tallies by text that comparisons are made of.
+# Stored instead of a choice for the tallies by text from which comparisons are made.
 TEXTS = "texts"
 WORKER_ENDED = "The worker that was computing it has ended, perhaps because it ran out of memory."
 
 
 def find_report(inputs: ReportInputs) -> StoredReport:
-    """The stored report with ``is_current`` set. Its ``content`` is ``None`` if there is none yet."""
+    """The stored report with ``is_current`` set. Its ``content`` is ``None`` if no report has been computed yet."""
     found = StoredReport.objects.filter(batch=inputs.batch, choice=inputs.choice.digest).first()
     if found is None:
         return StoredReport(batch=inputs.batch, choice=inputs.choice.digest)
@@ -472,27 +472,27 @@ def find_report(inputs: ReportInputs) -> StoredReport:
 
 
 def is_recent(stored: StoredReport, inputs: ReportInputs) -> bool:
-    """Whether the report of a batch that still gets answers is recent enough to be shown as it is."""
+    """Whether the report of a batch in which answers still arrive is recent enough to be shown as it is."""
     if stored.as_of is None or not inputs.batch.is_open or stored.rules != inputs.rules:
         return False
     return 0 <= (read_now() - stored.as_of).total_seconds() < OPEN_SECONDS
 
 
 def refresh_report(inputs: ReportInputs) -> StoredReport:
-    """Compute the report and store it. ``inputs`` were read before: what arrives meanwhile makes the report stale."""
+    """Compute the report and store it. ``inputs`` were read before, so answers that arrive meanwhile make the report stale."""
     stored = compute_report(inputs.batch, inputs.choice)
     stored.rules, stored.answers, stored.is_current = inputs.rules, inputs.answers, True
     stored.set_report(stored.report)
     values = {name: getattr(stored, name) for name in ("rules", "answers", "as_of", "n_answers", "content")}
-    # What failed before can be computed again.
+    # This attempt succeeded, so earlier failures no longer count.
     values |= {"failures": 0, "retry_at": None}
     StoredReport.objects.update_or_create(batch=inputs.batch, choice=inputs.choice.digest, defaults=values)
     return stored
 
 
 def read_texts(inputs: ReportInputs) -> dict[str, Any]:
-    """The tallies of a batch by text (``tally_texts``), for comparisons: as they are stored while no answer of the batch changes,
-    else computed, and stored if the batch has ended."""
+    """The tallies of a batch by text (``tally_texts``), for comparisons: the stored ones if no answer of the batch has changed
+    since, otherwise new ones, which are stored if the batch has ended."""
     rules = fingerprint_versions()
     found = StoredReport.objects.filter(batch=inputs.batch, choice=TEXTS).first()
     if found is not None and (found.rules, found.answers) == (rules, inputs.answers):
@@ -506,10 +506,10 @@ def read_texts(inputs: ReportInputs) -> dict[str, Any]:
 
 
 def find_unreported() -> Batch | None:
-    """The newest batch that has ended and has no default report of its end by the versions of today, with its study.
+    """The newest batch that has ended and has no default report computed since then with the current versions; with its study.
 
-    Left out are those whose report is being computed, may not be tried again yet, or failed ``MAX_FAILURES`` times. One query, for
-    a sweep.
+    Batches whose report is being computed, may not be tried again yet, or failed ``MAX_FAILURES`` times are left out. One query,
+    for a sweep.
     """
     reports = StoredReport.objects.filter(batch=OuterRef("pk"), choice=ReportChoice().digest)
     of_end = reports.filter(as_of__gte=OuterRef("finished_at"), rules__startswith=fingerprint_versions())
@@ -521,7 +521,7 @@ def find_unreported() -> Batch | None:
 
 
 def outdate_reports() -> None:
-    """No stored report is current any more, because stored interpretations were counted again."""
+    """Mark all stored reports as out of date, because stored interpretations were counted again."""
     StoredReport.objects.update(rules="")
 
 
@@ -545,7 +545,7 @@ def take_lock(batch: Batch, choice: ReportChoice) -> bool:
 
 
 def find_start(batch: Batch, choice: ReportChoice) -> datetime.datetime | None:
-    """Since when a report is being computed, or waits for a worker to begin; ``None`` where nobody was asked."""
+    """When the report began to be computed, or to wait for a worker; ``None`` if it was not requested."""
     locked = StoredReport.objects.filter(batch=batch, choice=choice.digest, locked_until__gt=read_now())
     until = locked.values_list("locked_until", flat=True).first()
     return until - LOCK_TIME if until else None
@@ -582,7 +582,7 @@ def _store_failure(stored: StoredReport, reason: str) -> None:
 
 
 def find_failure(batch: Batch, choice: ReportChoice) -> StoredReport | None:
-    """The report that could not be computed, while it is too early to ask again."""
+    """The report that could not be computed, as long as it is too early to try again; otherwise ``None``."""
     return StoredReport.objects.filter(batch=batch, choice=choice.digest, retry_at__gt=read_now()).first()
 
 
@@ -595,17 +595,17 @@ def forget_failures(batch: Batch, choice: ReportChoice | None = None) -> None:
 
 
 def _find_own_worker() -> str:
-    """The name this process's worker gives its heartbeat: its own, or that of the process it was started by."""
+    """The name under which this process's worker sends its heartbeat: that of this process, or of the process that started it."""
     names = [f"{name_host()}:{pid}" for pid in (os.getpid(), os.getppid())]
     return WorkerSign.objects.filter(name__in=names).values_list("name", flat=True).first() or ""
 
 
-# This number of answers makes a report in about a second: a page computes it itself if no worker has.
+# A report on this many answers takes about a second, so a page computes it itself if no worker has.
 MAX_IN_A_REQUEST = 100_000
 
 
 def request_report(batch: Batch, choice: ReportChoice) -> bool:
-    """Have a worker compute the report, at most one at a time per batch. Whether the broker took the message."""
+    """Have a worker compute the report, at most one at a time per batch. Returns whether the broker accepted the message."""
     from kombu.exceptions import OperationalError
 
     from auditapp.batches.runner.tasks import connect_at_once
@@ -624,13 +624,13 @@ def request_report(batch: Batch, choice: ReportChoice) -> bool:
 
 def request_after_change(batch: Batch) -> None:
     """After this transaction, have a worker compute the default report, if there is a worker."""
-    # Robust: what the change is part of has been stored, and goes on whatever becomes of this.
+    # Robust, because the change has been stored by then and must not fail if the request does.
     transaction.on_commit(lambda: _request_if_alive(batch), robust=True)
 
 
 def request_when_ended(batch: Batch) -> None:
-    """A batch has ended: of judgments, whose report may now be computed, or of a formatter, which changed the interpretations of
-    its source batch."""
+    """Request a report when a batch has ended: its own if it is a batch of judgments; for a formatter's batch, that of the source
+    batch, whose interpretations it changed."""
     if batch.kind == KIND:
         request_after_change(batch)
     elif batch.kind == FORMATTER_KIND:
@@ -645,8 +645,8 @@ def _request_if_alive(batch: Batch) -> None:
 
 
 def request_missing_report() -> None:
-    """A sweep: have a worker compute the report of a batch that ended while there was no worker or under older rules, or
-    whose request was lost. One at each sweep, the newest batch first."""
+    """In a sweep, have a worker compute the report of a batch that ended while there was no worker or under older rules, or whose
+    request was lost. One batch per sweep, the newest first."""
     batch = find_unreported()
     if batch is not None:
         request_report(batch, ReportChoice())
@@ -655,13 +655,13 @@ def request_missing_report() -> None:
 def read_report(inputs: ReportInputs) -> StoredReport | None:
     """The report of a batch.
 
-    If the stored report is stale, a small batch's is computed now. For a large one a worker is asked and the last report is
-    returned, with ``is_current`` false, or ``None`` while the first is being computed. After a failure (``find_failure``)
-    no worker is asked for a while. Without a worker it is computed here.
+    If the stored report is stale, that of a small batch is computed now. For a large batch, a worker is asked, and the last report
+    is returned with ``is_current`` false, or ``None`` while the first one is being computed. After a failure (``find_failure``), no
+    worker is asked for a while. Without a worker, the report is computed here.
     """
     batch, choice = inputs.batch, inputs.choice
     stored = find_report(inputs)
-    # One of other rules may lack what pages and files of today show.
+    # A report of another version may lack values that pages and files show now.
     last = stored if stored.content is not None and stored.report["versions"]["report"] == REPORT_VERSION else None
     if last is not None and (last.is_current or is_recent(last, inputs)):
         return last
@@ -682,7 +682,7 @@ def read_report(inputs: ReportInputs) -> StoredReport | None:
 
 
 def await_report(batch: Batch, *, options: ReportChoice | None = None) -> StoredReport:
-    """As ``read_report``, but computes the first report here if there is none. For commands and the API. Reads batch.study.
+    """Like ``read_report``, but computes the first report here if there is none. For commands and the API. Reads batch.study.
 
     Raises ``UnknownTargets`` and ``UnknownMapping``.
     """

@@ -1,4 +1,4 @@
-"""A worker computes a report. A message names a batch, and may be lost or repeated without harm."""
+"""The task in which a worker computes a report. Its message names a batch, and may be lost or repeated without harm."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from auditapp.celery import app
 
 @app.task(name="sob.compute_report")
 def compute_report(batch_id: int, choice: dict[str, Any]) -> None:
-    """Compute and store the report of a batch unless it is current, and its tallies by text if it has ended. If the report fails,
-    the reason is stored too."""
+    """Compute and store the report of a batch unless it is current, and its tallies by text if the batch has ended. If the report
+    fails, the reason is stored."""
     batch = Batch.objects.select_related("study").get(pk=batch_id)
     chosen = ReportChoice(**choice)
     stored_reports.begin_computing(batch, chosen)

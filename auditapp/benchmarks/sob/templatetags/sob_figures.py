@@ -19,7 +19,7 @@ register.filter("task_name", in_words)
 
 @register.filter
 def usable(cell: Any) -> str:
-    """The denominator of a cell, and below it how many of these answers a model or a person read."""
+    """The denominator of a cell, and below it how many of these answers were read by a model or a person."""
     if not cell:
         return "–"
     readers = describe_readers(cell)
@@ -32,7 +32,7 @@ def _write_below(words: str) -> SafeString:
 
 @register.filter
 def few_mark(n: int | str | None, texts: int | str | None) -> str:
-    """``mark_few`` as a page has it; "" without a count of texts."""
+    """``mark_few`` as HTML; "" without a count of texts."""
     if texts is None or texts == "" or not (mark := mark_few(int(n or 0), int(texts))):
         return ""
     return format_html(
@@ -42,13 +42,13 @@ def few_mark(n: int | str | None, texts: int | str | None) -> str:
 
 @register.simple_tag
 def few_sentence() -> str:
-    """What the mark of few texts means."""
+    """What the mark for few texts means."""
     return FEW_SENTENCE
 
 
 @register.filter
 def marks(cell: Any) -> SafeString:
-    """The marks of a cell's score, or of a ``Score``, each with what it says for those who cannot see it."""
+    """The marks of a cell's score, or of a ``Score``, each with its meaning as text for screen readers."""
     written = '<span aria-hidden="true">{}</span><span class="visually-hidden"> ({})</span>'
     found = cell.marks if isinstance(cell, Score) else list_marks(cell) if cell else []
     return format_html_join("", written, found)
@@ -56,7 +56,7 @@ def marks(cell: Any) -> SafeString:
 
 @register.filter
 def no_width(n: int | str) -> str:
-    """Below an interval without width: what that means for this number of texts (``cautions.explain_no_width``)."""
+    """The note below an interval of zero width: what it means for this number of texts (``cautions.explain_no_width``)."""
     bound = wilson_interval(0, int(n or 0))
     highest = 100 * (bound.high if bound else 1.0)
     return _write_below(f"all {int(n or 0):,} texts alike; up to {highest:.0f} % of such texts could differ")

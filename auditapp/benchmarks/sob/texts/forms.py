@@ -1,4 +1,4 @@
-"""What people type and choose about datasets, tables of targets and mappings."""
+"""Forms for datasets, tables of targets and mappings."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class RetargetForm(NewDatasetForm):
 
 
 class RecordForm(ReplacingForm, RowForm):
-    """The provenance of texts that are there."""
+    """The provenance of the texts of an existing dataset."""
 
     class Meta(RowForm.Meta):
         model = Dataset
@@ -136,12 +136,12 @@ class RecordForm(ReplacingForm, RowForm):
 
 
 def read_provenance(form: RecordForm | LoadForm) -> Provenance:
-    """The provenance as typed, of a valid form."""
+    """The provenance as typed in a valid form."""
     return Provenance(**{field: form.cleaned_data[field] for field in Provenance._fields})
 
 
 class FileForm(NewDatasetForm):
-    """A file of texts, to be looked at before it is loaded."""
+    """A file of texts, to be previewed before it is loaded."""
 
     file = forms.FileField(
         help_text="The prepared table of the paper (sob_inputs.csv), one of its five sources as published, or any CSV, JSON "
@@ -151,7 +151,7 @@ class FileForm(NewDatasetForm):
 
 
 class LoadForm(FileForm, DrawFields):
-    """How the file is read: its columns, which rows are taken, what names the targets, and what is known of the texts."""
+    """How the file is read: its columns, which rows are taken, what names the targets, and what is known about the texts."""
 
     checked = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
     rows = forms.ChoiceField(
@@ -181,7 +181,7 @@ class LoadForm(FileForm, DrawFields):
         self.columns = columns
         for field in FIELDS:
             self.fields[COLUMN + field] = forms.ChoiceField(
-                # By its place: a name may be a text.
+                # The value is the column's position, because the name of a column may be a text of the dataset.
                 choices=[("", "none"), *((str(place), _name_column(each)) for place, each in enumerate(columns))],
                 required=False,
                 label=COLUMN_LABELS[field],
@@ -196,7 +196,7 @@ class LoadForm(FileForm, DrawFields):
             self.fields["targets"].choices = [*TARGETS, own]  # type: ignore[attr-defined]
 
     def read_columns(self) -> dict[str, str] | None:
-        """Our fields' columns; ``None`` where the file is known by its header."""
+        """The columns for our fields; ``None`` if the header identifies the file as a published one."""
         if "rows" in self.fields:
             return None
         named = {field: self.cleaned_data[COLUMN + field] for field in FIELDS}
@@ -204,7 +204,7 @@ class LoadForm(FileForm, DrawFields):
 
     @property
     def column_fields(self) -> list[forms.BoundField]:
-        """The choices of columns, together."""
+        """The fields in which columns are chosen."""
         return [self[COLUMN + field] for field in FIELDS if COLUMN + field in self.fields]
 
 
@@ -214,7 +214,7 @@ def _name_column(column: Column) -> str:
 
 
 def fill_in(data: QueryDict, proposed: Mapping[str, str]) -> dict[str, str]:
-    """What was typed, with a proposal for everything the page did not ask yet."""
+    """What was typed, with a proposed value for every field that the page has not shown yet."""
     return {**proposed, **{name: str(data[name]) for name in data}}
 
 
@@ -235,7 +235,7 @@ NO_COLUMNS = (
 
 
 class TargetsForm(NextForm, RowForm):
-    """A next table of targets: why, and its rows where they are pasted. Rows that are typed are sent with it, field by field."""
+    """The next table of targets: the reason, and its rows if they are pasted. Typed rows are sent with it, field by field."""
 
     pasted = forms.CharField(
         max_length=1_000_000,
@@ -251,16 +251,16 @@ class TargetsForm(NextForm, RowForm):
 
 
 def list_typed_rows(data: QueryDict) -> list[dict[str, str]]:
-    """The rows as typed into the table; one without any target is left out."""
+    """The rows as typed into the table, without those that have no target."""
     columns = [data.getlist(field) for field in TARGET_FIELDS]
     rows = [dict(zip(TARGET_FIELDS, values, strict=True)) for values in zip(*columns, strict=False)]
     return [row for row in rows if any(row[field].strip() for field in TARGET_FIELDS[1:])]
 
 
 def read_pasted(text: str) -> list[dict[str, str]]:
-    """The rows of pasted CSV, without a header, or with ours or that of the released table. Separated by comma, tab or
-    semicolon; cells at the end of a row may be left out. Raises ``Refused``, which names the line, where there is no second
-    column, for a column twice, for a cell under no heading, and for what is no CSV."""
+    """The rows of pasted CSV, with our header, with that of the released table, or without one. The separator is a comma, a tab or
+    a semicolon; cells at the end of a row may be left out. Raises ``Refused``, which names the line, if there is no second column,
+    if a column is repeated, if a cell has no heading, or if the text is not CSV."""
     text = text.strip().replace("\r\n", "\n")
     reader = read_csv(io.StringIO(text), delimiter=find_delimiter(text, among="\t;,"), strict=False)
     columns, rows, line, widest = list(TARGET_FIELDS), [], 1, 0
@@ -282,7 +282,7 @@ def read_pasted(text: str) -> list[dict[str, str]]:
 
 
 def _find_columns(cells: Iterable[str]) -> list[str]:
-    """What the columns of a header are called here; empty for a row that is none."""
+    """Our names for the columns of a header; empty if the row is not a header."""
     names = [unescape_formula(cell).strip().lower() for cell in cells]
     columns = [RELEASED.get(name, name) for name in names]
     if not {"raw", "target"} <= set(columns):
@@ -317,7 +317,7 @@ class MappingForm(NextForm, RowForm):
 
 
 class MappingRowForm(forms.Form):
-    """One target with its two lists, one value per line; without a target there is none."""
+    """One target with its two lists, one value per line; a row without a target is left out."""
 
     target = forms.CharField(max_length=100, required=False, help_text="As in the texts.")
     self_values = forms.CharField(
@@ -341,7 +341,7 @@ MappingRowFormSet = forms.formset_factory(
 
 
 def read_rows(formset: forms.BaseFormSet[MappingRowForm]) -> Rows:
-    """The rows of a valid form set as a mapping has them. Raises ``Refused`` for a target that is named twice."""
+    """The rows of a mapping, from a valid form set. Raises ``Refused`` for a target that is named twice."""
     rows: dict[str, dict[str, list[str]]] = {}
     for form in formset.forms:
         target = form.cleaned_data.get("target", "")
@@ -357,7 +357,7 @@ def read_rows(formset: forms.BaseFormSet[MappingRowForm]) -> Rows:
 
 
 def fill_in_rows(rows: Rows) -> list[dict[str, str]]:
-    """A mapping as the form set shows it."""
+    """The initial values of the form set for a mapping."""
     return [
         {
             "target": target,

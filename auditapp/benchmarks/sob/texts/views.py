@@ -1,8 +1,8 @@
-"""Pages of the texts, and of a study's tables: from a source's label to the group a text targets, and from a value to the group
-that it represents. Texts are masked until asked for, one by one; no address or title contains any of them.
+"""Pages of the texts and of a study's tables: which group a source's label targets, and which group a value represents. Texts are
+masked until the reader reveals them, one by one; no address or title contains any of them.
 
-A file is loaded after a preview. Nothing is kept between the two steps: with htmx the file stays chosen, without it the same
-file is chosen again, and a file that is not the one that was looked at is refused.
+A file is loaded after a preview. Nothing is kept between the two steps: with htmx the file stays chosen, without it the person
+chooses the file again, and a file that is not the previewed one is refused.
 """
 
 from __future__ import annotations
@@ -105,13 +105,13 @@ def list_datasets(request: StudyRequest) -> HttpResponse:
 @require_safe
 @study_view(Permission.VIEW)
 def show_dataset(request: StudyRequest, dataset_id: int) -> HttpResponse:
-    """Where its texts come from, how they were chosen, how many there are of each target, and the texts, masked."""
+    """Where the texts of a dataset come from, how they were chosen, how many there are of each target, and the masked texts."""
     dataset = _get_dataset(request, dataset_id)
     chosen = {name: _read_choice(request, name) for name in ("target", "source")}
     counts = dataset_queries.count_texts(dataset)
     texts = dataset_queries.find_texts(dataset, **chosen)
     row = _read_row(request)
-    # A row's page, where one is asked for: the texts before it fill the pages before.
+    # If the address names a row, its page follows from the number of texts before it.
     number = texts.filter(position__lt=row).count() // PER_PAGE + 1 if row else request.GET.get("page")
     context = {
         "dataset": dataset,
@@ -129,7 +129,7 @@ def show_dataset(request: StudyRequest, dataset_id: int) -> HttpResponse:
 
 
 def _read_row(request: StudyRequest) -> int | None:
-    """The row an address asks for; ``None`` for what is no number of a row, and once another page is turned to."""
+    """The row that the address names; ``None`` if it is not the number of a row, or if the address names a page."""
     return None if "page" in request.GET else find_number(request.GET.get("row", ""))
 
 
@@ -139,7 +139,7 @@ def _get_dataset(request: StudyRequest, dataset_id: int) -> Dataset:
 
 
 def _read_choice(request: StudyRequest, name: str) -> str | None:
-    """What the texts are narrowed to; ``None`` where the address does not say. A lone hyphen means no target."""
+    """The value to which this parameter narrows the texts; ``None`` if it is not given. A lone hyphen means the empty value."""
     value = request.GET.get(name, "").replace("\x00", "")
     return {"": None, "-": ""}.get(value, value)
 
@@ -180,7 +180,7 @@ def retarget(request: StudyRequest, dataset_id: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.IMPORT)
 def describe(request: StudyRequest, dataset_id: int) -> HttpResponse:
-    """Put on record where the texts come from and under which terms."""
+    """Record where the texts come from and under which terms."""
     dataset = _get_dataset(request, dataset_id)
     form = RecordForm(request.POST if request.method == "POST" else None, stored=read_record(dataset))
     if form.is_valid():
@@ -205,7 +205,7 @@ def _render_form(
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.IMPORT)
 def combine(request: StudyRequest) -> HttpResponse:
-    """One set of several; ``?sets=`` ticks some of them, and the page says what would be kept and left out."""
+    """Combine several datasets; ``?sets=`` ticks some of them, and the page says what would be kept and left out."""
     is_look = request.POST.get("step") == "check"
     form = CombineForm(
         request.POST if request.method == "POST" else None, initial={"sets": _find_ticked(request)}, study=request.study
@@ -266,7 +266,7 @@ def load(request: StudyRequest) -> HttpResponse:
 
 
 def _make_form(request: StudyRequest, chosen: Preview, table: TargetTable | None, *, is_check: bool) -> LoadForm:
-    """The whole form: what was typed for this file, and proposals for what was not asked yet."""
+    """The whole form: what was typed for this file, and proposals for the fields that were not shown yet."""
     source = chosen.source
     places = {name: str(place) for place, (name, *_) in enumerate(chosen.columns)}
     proposed = {
@@ -335,7 +335,7 @@ def _load(
 
 
 def _leave_to_worker(request: StudyRequest, form: LoadForm, chosen: Preview, table: TargetTable | None) -> HttpResponse:
-    """Have a worker load the file, and go to the page that shows how far it is."""
+    """Have a worker load the file, and redirect to the page that shows its progress."""
     reading = _read_choices(form, chosen, table)
     own = reading.pop("target_table")
     with at_form(form):
@@ -351,11 +351,11 @@ def _leave_to_worker(request: StudyRequest, form: LoadForm, chosen: Preview, tab
 
 
 def _read_choices(form: LoadForm, chosen: Preview, table: TargetTable | None) -> dict[str, Any]:
-    """The keywords of ``load_dataset`` that say how the file is read."""
+    """The arguments of ``load_dataset`` that say how the file is read."""
     typed = form.cleaned_data
     columns = form.read_columns()
     if chosen.format == PREPARED_FORMAT and columns == chosen.mapping:
-        # Known by its header, and on record as what it is.
+        # The header identifies the format, and the dataset is recorded under it.
         columns = None
     provenance = read_provenance(form)
     return {
@@ -370,7 +370,7 @@ def _read_choices(form: LoadForm, chosen: Preview, table: TargetTable | None) ->
 
 
 def _render(request: StudyRequest, form: FileForm, chosen: Preview | None = None, **found: object) -> HttpResponse:
-    """The page; for htmx the part below the file, so that it stays chosen."""
+    """The page; for htmx only the part below the file field, so that the file stays chosen."""
     jobs = list_recent_jobs(request.study, TEXTS, request.user)
     context = {"form": form, "chosen": chosen, "is_open": isinstance(form, LoadForm), "jobs": jobs, **found}
     part = "#choices" if request.htmx else ""  # type: ignore[attr-defined]
@@ -379,7 +379,7 @@ def _render(request: StudyRequest, form: FileForm, chosen: Preview | None = None
 
 EMPTY_ROWS = 5
 MAX_SHOWN = 200
-# Four fields each, and a form of 2,000 fields is refused.
+# Each row has four fields, and a form of 2,000 fields is refused.
 MAX_TYPED = 400
 SOURCE_OF_PUBLISHED = "demographic_normalizing.csv, released with the paper (Appendix I)"
 
@@ -387,7 +387,7 @@ SOURCE_OF_PUBLISHED = "demographic_normalizing.csv, released with the paper (App
 @require_safe
 @study_view(Permission.VIEW)
 def list_tables(request: StudyRequest) -> HttpResponse:
-    """The published table, every version of the study's own, and what the datasets' labels lack."""
+    """The published table, every version of the study's own table, and the labels of a chosen dataset that the newest lacks."""
     tables = TargetTable.objects.filter(study=request.study).annotate(n_datasets=Count("datasets")).order_by("-number")
     newest = find_target_table(request.study)
     context = {
@@ -442,7 +442,7 @@ def _find_table(study: Study, number: int) -> TargetTable:
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.IMPORT)
 def edit_targets(request: StudyRequest) -> HttpResponse:
-    """Write the next version: row by row, or pasted."""
+    """Write the next version of the table, row by row or pasted."""
     newest = find_target_table(request.study)
     if request.method != "POST":
         form = TargetsForm(initial={"based_on": newest.number if newest else 0})
@@ -489,7 +489,7 @@ def list_mappings(request: StudyRequest) -> HttpResponse:
 @require_safe
 @study_view(Permission.VIEW)
 def show_mapping(request: StudyRequest, mapping: str) -> HttpResponse:
-    """One mapping, "published" or a table by its number: what figures counted by it can be checked against."""
+    """One mapping, "published" or a table by its number, so that figures counted by it can be checked."""
     wanted = mapping if mapping == PUBLISHED else f"table {mapping}"
     found = [version for version in _list_versions(request.study) if version["name"] == wanted]
     if not found:
@@ -499,7 +499,7 @@ def show_mapping(request: StudyRequest, mapping: str) -> HttpResponse:
 
 
 def _list_versions(study: Study) -> list[dict[str, Any]]:
-    """Every mapping with what it changes in the one before, newest first; ``table`` is ``None`` for the published one."""
+    """Every mapping with its changes from the one before, newest first; ``table`` is ``None`` for the published one."""
     tables = MappingTable.objects.filter(study=study).order_by("number")
     named = [(None, PUBLISHED, published_mapping_rows())]
     named += [(table, name_table(table.number), order_rows(table.rows)) for table in tables]  # type: ignore[misc]

@@ -24,7 +24,7 @@ from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, find_row,
 
 
 def find_run(number: int, slug: str = "") -> Batch:
-    """The batch of scenarios of that number, in the study of that slug where one is named. Raises ``CommandError``."""
+    """The batch of scenarios with this number, in the study ``slug`` if one is given. Raises ``CommandError``."""
     batches = Batch.objects.select_related("study").filter(kind=KIND).order_by("-pk")
     if slug:
         batches = batches.filter(study__slug=slug)
@@ -32,7 +32,7 @@ def find_run(number: int, slug: str = "") -> Batch:
 
 
 def read_conditions(given: list[str]) -> dict[str, str]:
-    """``["prompted=team.txt"]`` as names with the texts of the files. Raises ``CommandError``, ``Refused``."""
+    """Arguments such as ``["prompted=team.txt"]`` as names with the texts of the files. Raises ``CommandError``, ``Refused``."""
     found: dict[str, str] = {}
     for name, path in read_pairs(
         "--condition", given, "is not valid. Write NAME=FILE, each name once, such as prompted=team.txt"

@@ -79,8 +79,7 @@ class _OfStudy(ActCommand):
         self.answer(told, (f"{name}: {value}" for name, value in plain.items() if value not in ("", None, [])))
 
     def tell_last(self, session: Session, options: Told, question: Question | None = None) -> Told:
-        """The question in its current state, after its answer if the command is to wait for it; the first question unless one
-        is named."""
+        """The question in its current state, by default the first one. If the command waits, its answer has arrived."""
         if options["wait"] and session.arm is not None:
             batch = wait_for_batch(session.arm.batch, report=self.stderr.write, until=lambda: is_answered(session))
             if not is_answered(session):
@@ -267,7 +266,7 @@ class Command(Noun):
 
 
 def list_raised(session: Session, options: Told) -> list[Told]:
-    """The codes that the question would be the first to raise."""
+    """The codes that the question would be the first in the conversation to raise."""
     raised: Mapping[str, Raised] = find_raised(session, read_talk(session), options["text"], options["kind"])
     return [{"code": code, **each._asdict()} for code, each in raised.items()]
 
@@ -290,12 +289,12 @@ def describe(each: Exchange) -> Told:
 
 
 def is_answered(session: Session) -> bool:
-    """Whether nothing is on its way in an interview."""
+    """Whether no answer is awaited in an interview."""
     return not any(each.is_waiting for each in read_talk(session))
 
 
 def find_person(name: str, study: Study, needed: Permission) -> trail.Actor:
-    """The person in whose name the command acts; the program itself if none is named. Raises ``Refused``."""
+    """The person in whose name the command acts, or the program itself if nobody is named. Raises ``Refused``."""
     if not name:
         return trail.SYSTEM
     person = User.objects.filter(username=name, is_active=True).first()
@@ -308,7 +307,7 @@ def find_person(name: str, study: Study, needed: Permission) -> trail.Actor:
 
 
 def choose_script(study: Study, label: str) -> Script:
-    """The script of that name, or name and number. Raises ``Refused``."""
+    """The script with this name, or with this name and number. Raises ``Refused``."""
     script = find_script(study, label)
     if script is None:
         known = ", ".join(each.label for each in latest_scripts(study, Script.Use.INTERVIEW)) or "none"

@@ -1,10 +1,10 @@
 """How answers were read, reader by reader, with the queue of those that only a person can read. The answers behind a number, as a
-page and as a file: the same address, the same choice. Human audit of interpretations: the sample, the marks one by one, and the
+page and as a file with the same choice of answers. The human audit of interpretations: the sample, the marks one by one, and the
 results.
 
-People who read an answer see neither the model that gave it nor a formatter's interpretation. Reviewers of an audit mark without
-knowing the model, the machine's interpretation or their colleagues'. The machine's interpretation is shown once their own is
-stored, and their colleagues' marks once they have marked the whole sample.
+People who read an answer see neither the model that gave it nor a formatter's interpretation. Reviewers of an audit mark an answer
+without knowing the model, the machine's interpretation or their colleagues' marks. They see the machine's interpretation once they
+have stored their own, and their colleagues' marks once they have marked the whole sample.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ from transcripts.ui.typed_text import find_number
 @require_safe
 @study_view(Permission.VIEW)
 def show_interpretations(request: StudyRequest, batch_id: int) -> HttpResponse:
-    """The share of each reader and outcome per model, and what is left for a formatter and for people."""
+    """The share of each reader and outcome per model, and how many answers are left for a formatter and for people."""
     batch = find_batch(request, batch_id)
     arms = list(batch.arms.select_related("variant__account"))
     context = {
@@ -111,7 +111,7 @@ def _read_formatter(chosen: dict[str, Any]) -> dict[str, Any]:
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.RUN_BATCHES)
 def read_by_formatter(request: StudyRequest, batch_id: int) -> HttpResponse:
-    """Have a formatter read what the rules could not, in two steps."""
+    """Have a formatter read the answers that the rules could not, in two steps."""
     batch = find_batch(request, batch_id)
     form = FormatterForm(request.POST or None, source=batch)
 
@@ -174,7 +174,7 @@ def read_answer(request: StudyRequest, batch_id: int, cell_id: int) -> HttpRespo
 @require_safe
 @study_view(Permission.SEE_ALL_CODINGS)
 def show_history(request: StudyRequest, batch_id: int, cell_id: int) -> HttpResponse:
-    """Every interpretation of one answer, the rules' first, the current one last."""
+    """Every interpretation of one answer, from that of the rules to the current one."""
     batch = find_batch(request, batch_id)
     judgment = _find_judgment(batch, cell_id)
     later = interpretation_queries.list_history(judgment)
@@ -219,7 +219,7 @@ READERS = (RULES, *Interpretation.Reader.values)
 @require_safe
 @study_view(Permission.VIEW)
 def list_responses(request: StudyRequest, batch_id: int) -> HttpResponse:
-    """The answers behind a number: how each was read and, on demand, the text and the answer as it came."""
+    """The answers behind a number: how each was read and, on demand, the text and the answer as it arrived."""
     opened = open_batch(find_batch(request, batch_id))
     asked = read_choice(request, *FILTERS)
     choice = _read_filters(asked, opened.inputs.batch, opened.inputs.arms)
@@ -257,7 +257,7 @@ def list_responses(request: StudyRequest, batch_id: int) -> HttpResponse:
 def download_responses(request: StudyRequest, batch_id: int) -> StreamingHttpResponse:
     """The same answers as CSV, with texts and original answers if requested.
 
-    It is a POST, because exports are recorded.
+    This is a POST because exports are recorded.
     """
     batch = find_batch(request, batch_id)
     asked = read_choice(request, *FILTERS)
@@ -269,8 +269,8 @@ def download_responses(request: StudyRequest, batch_id: int) -> StreamingHttpRes
 
 
 def _refuse_unknown(asked: dict[str, str], batch: Batch, arms: list[AskedArm]) -> None:
-    """Raise Http404 for a filter that names something that this batch does not have, because an empty list would look as if no
-    such answer had been given."""
+    """Raise Http404 for a filter value that this batch does not have, because an empty list would look as if no such answer had
+    been given."""
     offered: dict[str, set[str]] = {
         "model": {arm.model for arm in arms},
         "task": {arm.task for arm in arms},
@@ -299,7 +299,7 @@ def _read_whole(value: str, name: str) -> int | None:
 
 
 def _name_download(batch: Batch, asked: dict[str, str]) -> str:
-    """A separate name for each cell: batch, model, task and target, and a short digest if further filters apply. It never
+    """A different file name for each cell: batch, model, task and target, and a short digest if further filters apply. It never
     contains words of a text or an answer."""
     place = [_NO_NAME.sub("-", asked[name]).strip("-")[:60] for name in ("model", "task", "target")]
     more = {name: value for name, value in asked.items() if value and name not in {"model", "task", "target"}}
@@ -353,12 +353,12 @@ def _describe_filters(asked: dict[str, str]) -> list[str]:
 
 
 def _find_cells(opened: Opened, asked: dict[str, str]) -> list[Entry] | None:
-    """The cells of the report whose answers are shown; ``None`` where a report has no such cells."""
+    """The cells of the report whose answers are shown; ``None`` if the report has no cells for this choice."""
     if opened.figures is None or any(asked[name] for name in FILTERS if name not in IN_A_CELL):
         return None
     wanted = {name: asked[name] for name in ("model", "task") if asked[name]}
     cells = opened.figures.find("cells", target=asked["target"] or OVERALL, **wanted)
-    # Answers to the base task are in no cell.
+    # No cell contains answers to the base task.
     asked_arms = choose_arms(opened.inputs.arms, model=asked["model"], task=asked["task"])
     return cells if {arm.task for arm in asked_arms} <= set(TASKS) else None
 
@@ -382,7 +382,7 @@ LISTS_KEPT = 8
 @require_safe
 @study_view(Permission.VIEW)
 def list_texts(request: StudyRequest, batch_id: int) -> HttpResponse:
-    """The texts with an answer, those that drew most attributes first."""
+    """The texts that have an answer, beginning with those that received the most attributes."""
     opened = open_batch(find_batch(request, batch_id))
     chosen = read_choice(request, "target")
     check_target(opened.inputs.batch, chosen["target"])
@@ -401,7 +401,7 @@ def list_texts(request: StudyRequest, batch_id: int) -> HttpResponse:
 
 
 def _sum_texts(opened: Opened, target: str) -> list[dict[str, int]]:
-    """The totals as of the report: a million answers take seconds to add up, so that the last lists are kept."""
+    """The totals at the time of the report. Adding up a million answers takes seconds, so the last lists are cached."""
     arms = tuple(arm.arm_id for arm in opened.inputs.arms)
     return sum_texts(arms, target) if opened.as_of is None else _sum_texts_as_of(arms, target, opened.as_of)
 
@@ -433,7 +433,7 @@ def show_text(request: StudyRequest, batch_id: int, text_id: int) -> HttpRespons
 
 
 def _lay_out(arms: Sequence[AskedArm], tasks: Sequence[str], answers: Sequence[Answer]) -> list[dict[str, Any]]:
-    """One row per model, one column per task, the repeats of an answer below each other."""
+    """One row per model and one column per task, with the repeats of an answer below each other."""
     cells: dict[tuple[str, str], list[Answer]] = {}
     for answer in answers:
         cells.setdefault((answer.model, answer.task), []).append(answer)
@@ -487,7 +487,7 @@ def _render_audit(request: StudyRequest, audit: Audit, opening: OpenResultsForm 
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.CODE)
 def mark(request: StudyRequest, batch_id: int, audit_id: int, item_id: int) -> HttpResponse:
-    """Mark one answer; after that its interpretation by the machine is shown."""
+    """Mark one answer; the machine's interpretation of it is shown afterwards."""
     audit = _find_audit(request, batch_id, audit_id)
     found = AuditItem.objects.select_related(
         "audit__batch", "judgment__arm", "judgment__text", "judgment__cell__result"
@@ -513,7 +513,7 @@ def mark(request: StudyRequest, batch_id: int, audit_id: int, item_id: int) -> H
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.SEE_ALL_CODINGS)
 def open_results(request: StudyRequest, batch_id: int, audit_id: int) -> HttpResponse:
-    """Open the results to a person who could still mark, and record it. GET requests are redirected to the audit."""
+    """Show the results to a person who could still mark, and record this. GET requests are redirected to the audit."""
     audit = _find_audit(request, batch_id, audit_id)
     if request.method != "POST":
         return redirect(audit)

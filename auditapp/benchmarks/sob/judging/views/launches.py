@@ -1,5 +1,5 @@
-"""Launching a batch in two steps, or importing answers of another run: first a preview of the file, then the batch, with nothing
-stored in between. The published wordings, and those a study has written.
+"""Launching a batch in two steps. Importing answers from another run: first a preview of the file, then the batch, with nothing
+stored in between. The published wordings, and those that a study has written.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def list_wordings(request: StudyRequest) -> HttpResponse:
 @require_safe
 @study_view(Permission.VIEW)
 def show_wording(request: StudyRequest, wording: str) -> HttpResponse:
-    """A wording word for word, its hashes, and the batches that asked with it."""
+    """A wording word for word, its hashes, and the batches that used it."""
     name = wording
     rows = list(Wording.objects.filter(study=request.study, name=name))
     based_on = rows[0].based_on if rows else ""
@@ -113,7 +113,7 @@ def _compare(study: Study, instrument: Instrument, based_on: str) -> str:
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.RUN_BATCHES)
 def write_wording(request: StudyRequest) -> HttpResponse:
-    """Write a wording: the list of characteristics, then its texts to be looked at and changed, then kept."""
+    """Write a wording: first the list of characteristics, then a preview of its texts, which can be changed and saved."""
     form = WordingForm(request.POST, study=request.study) if request.method == "POST" else _open_form(request)
     step = request.POST.get("step")
     if form.is_valid():
@@ -179,7 +179,7 @@ def _read_choice(form: LaunchForm) -> dict[str, Any]:
 
 
 def _list_facts(form: LaunchForm, texts: int) -> list[tuple[str, str]]:
-    """What is asked about what, by name."""
+    """What is about to be launched, as names with values."""
     chosen = form.cleaned_data
     names = dict(TASKS)
     tasks = [names[task] for task in chosen["tasks"]] + (["the Base prompt"] if chosen["include_base"] else [])
@@ -234,7 +234,7 @@ def _digest(given: dict[str, Any]) -> str:
 
 
 def _render(request: StudyRequest, form: ImportForm, found: dict[str, Any] | None = None) -> HttpResponse:
-    """The page; for htmx the part below the file, so that it stays chosen."""
+    """The page; for htmx only the part below the file field, so that the file stays chosen."""
     part = "#found" if request.htmx else ""  # type: ignore[attr-defined]
     context = {"form": form, "found": found}
     return render(request, f"sob/import.html{part}", context, status=422 if form.errors else 200)

@@ -70,9 +70,9 @@ BENCHMARKS = "benchmarks"
 
 
 def choose_study(slug: str) -> Study:
-    """The study at ``slug``; without one the only study there is, or `benchmarks`, made when missing.
+    """The study at ``slug``. Without a slug, the only study that exists, or else `benchmarks`, which is made if it is missing.
 
-    Raises ``CommandError`` for a slug that names nothing.
+    Raises ``CommandError`` for a slug that no study has.
     """
     if slug:
         return find_study(slug)
@@ -84,13 +84,13 @@ def choose_study(slug: str) -> Study:
 
 
 def find_batch(number: int) -> Batch:
-    """The batch of the benchmark with that number. Raises ``CommandError``."""
+    """The batch of the benchmark with this number. Raises ``CommandError``."""
     batches = Batch.objects.select_related("study").filter(kind=KIND).order_by("-pk")
     return find_row(batches, "sob batch", pk=number)
 
 
 def find_dataset(name: str, slug: str) -> Dataset:
-    """The dataset ``name``, in the study ``slug`` when that is given. Raises ``Refused`` for none or several."""
+    """The dataset ``name``, in the study ``slug`` if that is given. Raises ``Refused`` if there is none or more than one."""
     if slug:
         choose_study(slug)
     here = Dataset.objects.filter(study__slug=slug) if slug else Dataset.objects.filter(study__isnull=False)
@@ -104,7 +104,7 @@ def find_dataset(name: str, slug: str) -> Dataset:
 
 
 def _describe_missing(name: str, slug: str) -> str:
-    """What exists instead in the study that was named, and which other study has the requested object."""
+    """Which datasets the named study has, and which other study has the requested one."""
     here = Dataset.objects.filter(study__slug=slug) if slug else Dataset.objects.filter(study__isnull=False)
     names = ", ".join(sorted(set(here.values_list("name", flat=True)))) or "none"
     where = f" in the study {slug}" if slug else ""
@@ -197,7 +197,7 @@ def read_targets(words: str, study: Study) -> tuple[str, TargetTable | None]:
 
 
 def read_draw(options: dict[str, object]) -> Draw | None:
-    """The sample as asked for; none without ``--sample``."""
+    """The requested sample; ``None`` without ``--sample``."""
     size = options["sample"]
     if size is None:
         return None
@@ -227,7 +227,7 @@ def describe(dataset: Dataset, *, created: bool) -> dict[str, Any]:
 
 
 def list_notes(answer: dict[str, Any]) -> list[str]:
-    """Which rows were left out, and the warnings."""
+    """The lines that say which rows were left out, and the warnings."""
     dropped = ", ".join(f"{count} {reason}" for reason, count in answer["dropped"].items())
     left_out = [f"  {answer['read']} rows read; left out: {dropped}."] if dropped else []
     return [*left_out, *(f"  {warning}" for warning in answer["warnings"])]
@@ -343,7 +343,7 @@ class Report(ActCommand):
 
 
 def check_options(options: Mapping[str, Any]) -> None:
-    """Raise ``CommandError`` for options that cannot be combined or make no sense."""
+    """Raise ``CommandError`` for options that cannot be combined, and for numbers out of range."""
     if options["targets"] is not None and options["batch"] is None:
         raise CommandError("--targets needs --batch, because the answers of a file come with their targets.")
     if options["mapping"] is not None and options["batch"] is None:
@@ -370,7 +370,7 @@ def read_report(options: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def read_numbers(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Seed and resamples where they were given."""
+    """Seed and number of resamples, if they were given."""
     return {name: options[name] for name in ("seed", "resamples") if options[name] is not None}
 
 
@@ -384,7 +384,7 @@ def report_file(path: Path, options: ReportOptions) -> Mapping[str, Any]:
 
 
 def report_batch(number: int, options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The report of a batch: the stored one, or a new one if that is stale. Raises ``Refused``."""
+    """The report of a batch: the stored one, or a new one if the stored one is stale. Raises ``Refused``."""
     batch = find_batch(number)
     choice = ReportChoice(
         **read_numbers(options), targets=options["targets"] or LOADED, mapping=options["mapping"] or IN_FORCE
@@ -393,7 +393,7 @@ def report_batch(number: int, options: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def find_mapping_rows(options: Mapping[str, Any], report: Mapping[str, Any]) -> Rows | None:
-    """The lists of values behind the report (Table 12), where they are a study's own; ``None`` where they are published."""
+    """The lists of values behind the report (Table 12) if they are a study's own; ``None`` if they are the published ones."""
     if options["bundle"] is not None:
         return read_bundle(str(options["bundle"])).mapping_rows
     if options["batch"] is None:
@@ -414,7 +414,7 @@ def write_as(form: str, report: Mapping[str, Any], mapping: Rows | None = None) 
 
 
 def write_text(report: Mapping[str, Any]) -> str:
-    """Scores for a terminal: a row per task and model, a column per target, two decimals, a dash where undefined."""
+    """Scores for a terminal: a row per task and model, a column per target, two decimals, and a dash for an undefined score."""
     cautions = [f"Notice: {report['notice']}" if report["notice"] else "", name_providers(report["providers"])]
     if not report["cells"]:
         return "\n".join(["No answers yet.", *filter(None, cautions), ""])
@@ -471,7 +471,7 @@ class Compare(ActCommand):
 
 
 def describe_comparison(compared: Mapping[str, Any]) -> Iterator[str]:
-    """What `sob compare` prints: how many texts are common, what differs, and a line for each comparison."""
+    """What `sob compare` prints: the number of common texts, the differences in setup, and a line for each comparison."""
     texts = compared["texts"]
     yield (
         f"{texts['common']:,} texts are common; left out: {texts['only_here']:,} of batch {compared['batch']} alone, "
@@ -485,7 +485,7 @@ def describe_comparison(compared: Mapping[str, Any]) -> Iterator[str]:
 
 
 def list_pairs(tests: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """A line for each comparison of two models, over how many tests P is adjusted, and what the marks say."""
+    """A line for each comparison of two models, the number of tests over which P is adjusted, and what the marks mean."""
     yield from map(write_pair, tests)
     if family := explain_family(tests):
         yield family

@@ -1,6 +1,6 @@
-"""The models of a batch against each other, two batches over their common texts, or one beside the published rows; tests over
-targets, and how each rule of counting changes the scores. Downloads of a batch: its report in several formats, and the bundle from
-which all of it can be derived.
+"""The models of a batch compared with each other, two batches over their common texts, or a batch and the published rows; tests
+over targets, and how each rule of counting changes the scores. Downloads of a batch: its report in several formats, and the bundle
+from which the report can be derived.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ BATCHES_OFFERED = 100
 @require_safe
 @study_view(Permission.VIEW)
 def compare(request: StudyRequest, batch_id: int) -> HttpResponse:
-    """Without another batch, every two models of this one. With one, differences in setup come first, and models are compared over
-    the texts that both batches asked about."""
+    """Without another batch, compare every two models of this one. With another batch, show the differences in setup first, then
+    compare models over the texts that both batches asked about."""
     here = open_batch(find_batch(request, batch_id))
     asked = read_choice(request, "with", "model", "other", "row")
     others = request.study.batches.filter(kind=KIND).exclude(pk=here.inputs.batch.pk)[:BATCHES_OFFERED]
@@ -107,7 +107,7 @@ def compare(request: StudyRequest, batch_id: int) -> HttpResponse:
 
 
 def _compare_models(figures: Figures, asked: dict[str, str]) -> dict[str, Any]:
-    """Every two models of the batch; of two that were chosen, every target."""
+    """Every two models of the batch; if two were chosen, these two for every target."""
     chosen = {choose(asked[name], figures.models) for name in ("model", "other") if asked[name]}
     tests = [test for test in figures.find("paired") if chosen <= {test["model_a"], test["model_b"]}]
     models = {"own_models": figures.models, "other_models": figures.models}
@@ -139,7 +139,7 @@ def _compare_batches(here: Opened, there: Opened, asked: dict[str, str]) -> dict
 
 
 def _show_pairs(tests: Sequence[Entry], *, is_pair: bool, address: dict[str, object]) -> dict[str, Any]:
-    """Tests of pairs as a chart and a table: of one pair every target, of several all texts, each with a link to its targets."""
+    """Tests of pairs as a chart and a table: every target for one pair; for several pairs, all texts, with links to the targets."""
     lines = [
         {
             "test": test,
@@ -163,7 +163,7 @@ def _compare_with_published(here: Opened, figures: Figures, asked: dict[str, str
     labels = list(dict.fromkeys(row.model for row in rows))
     model = choose(asked["model"], figures.models)
     label = choose(asked["row"], labels) if asked["row"] else pick(model, labels)
-    # The paper's texts have no hash that another set could have: only how many were asked about is said.
+    # There is no hash of the paper's texts to compare with, so only the number of texts is compared.
     texts = find_asked_texts([arm.arm_id for arm in here.inputs.arms]).count()
     making = describe_making(here.inputs, figures.report.get("versions", {}), (texts, "", ""))
     return {
@@ -182,7 +182,7 @@ def _compare_with_published(here: Opened, figures: Figures, asked: dict[str, str
 
 
 def _describe_published(own: Making) -> Making:
-    """How the published figures were made. Both published wordings are the paper's: it does not say which it used."""
+    """How the published figures were made. Both published wordings count as the paper's, because it does not say which it used."""
     published = {each.task: (each.variant, each.sha256) for each in reversed(load_instruments())}
     hashes = {each.sha256 for each in load_instruments()}
     return {
@@ -208,7 +208,7 @@ PAIRS_SHOWN = 60
 @require_safe
 @study_view(Permission.VIEW)
 def show_statistics(request: StudyRequest, batch_id: int) -> HttpResponse:
-    """Tests over targets, the rank plot and pairs of targets."""
+    """Tests over targets, the rank plot, and pairs of targets."""
     opened = open_batch(find_batch(request, batch_id))
     context = opened.describe()
     if opened.figures:
@@ -226,7 +226,7 @@ def show_statistics(request: StudyRequest, batch_id: int) -> HttpResponse:
 
 
 def list_mean_ranks(tests: Sequence[Entry]) -> list[dict[str, Any]]:
-    """The mean rank of each target under both tasks, highest first, and that of the published scores."""
+    """The mean rank of each target under both tasks, highest first, and its mean rank in the published scores."""
     ranks: dict[str, Mapping[str, float]] = {test["task"]: test["mean_ranks"] or {} for test in tests}
     published = rank_published()
     targets = list(dict.fromkeys(target for by_target in ranks.values() for target in by_target))
@@ -250,7 +250,7 @@ def _describe_pairs(test: Entry) -> dict[str, Any]:
 @require_safe
 @study_view(Permission.VIEW)
 def show_sensitivity(request: StudyRequest, batch_id: int) -> HttpResponse:
-    """How each rule changes each cell of a model and task; repeats; further targets; the base task."""
+    """How each rule of counting changes the cells of a model and task; repeats; further targets; the base task."""
     opened = open_batch(find_batch(request, batch_id))
     context = opened.describe()
     if opened.figures:
@@ -282,7 +282,7 @@ def _describe_sensitivity(figures: Figures, asked: dict[str, str]) -> dict[str, 
 
 
 def _lay_out_rules(figures: Figures, model: str, task: str) -> dict[str, Any]:
-    """The scores under each rule of counting, a row for each target: overall first, then by number of answers."""
+    """The scores under each rule of counting, with a row for each target: overall first, then by number of answers."""
     entries = figures.find("sensitivity", model=model, task=task)
     found = {(entry["rule"], entry["target"]): entry for entry in entries}
     occurring = {entry["target"] for entry in entries}
@@ -314,7 +314,7 @@ def show_files(request: StudyRequest, batch_id: int) -> HttpResponse:
 @require_POST
 @study_view(Permission.EXPORT)
 def download(request: StudyRequest, batch_id: int, what: str, format: str) -> HttpResponseBase:
-    """Write a file and send it. This is a POST because exports are recorded."""
+    """Write a file and send it. A POST, because exports are recorded."""
     batch = find_batch(request, batch_id)
     if (what, format) == (BUNDLE, "zip"):
         return _send_bundle(request, batch)
@@ -359,9 +359,9 @@ def _choose_model(request: StudyRequest, report: dict[str, list[dict[str, object
 
 
 def _send_bundle(request: StudyRequest, batch: Batch) -> HttpResponseBase:
-    """Write the bundle and send it; where that takes long, leave it to a worker and show how far it is."""
+    """Write the bundle and send it; if it takes long, leave it to a worker and show the progress."""
     with_texts = request.POST.get("texts") == "on"
-    # The file lives in a folder that goes when the response is closed.
+    # The folder with the file is deleted when the response is closed.
     folder = tempfile.TemporaryDirectory(prefix="auditapp-bundle-")
     name = name_bundle(batch.pk)
     try:

@@ -1,6 +1,6 @@
-"""The scores of a batch: the heat map of any batch and of the newest one on the dashboard, a small chart of it on the overview of a
-study, one model over all targets, and one target over all models. Its charts have the numbers of the tables below them, with a
-verdict.
+"""The scores of a batch: its heat map, the heat map of the newest batch on the dashboard, a small chart of the newest batch on the
+overview of a study, one model over all targets, and one target over all models. The charts show the same numbers as the tables
+below them, with a verdict.
 """
 
 from __future__ import annotations
@@ -93,8 +93,8 @@ Link = Callable[..., str]
 
 
 def draw_values(rows: Sequence[Entry], *, texts: Mapping[str, int], whose: str, link: Link) -> RowChart:
-    """The values attributed most, by target. ``texts``: how many texts of a target count, because asking about one again shows
-    nothing about others. ``link`` gives the address of the answers with a value."""
+    """The values attributed most, by target. ``texts``: the number of texts of each target; texts are counted, because asking about
+    one text again says nothing about others. ``link`` gives the address of the answers with a value."""
     drawn = [
         Row(
             each["value"],
@@ -125,7 +125,7 @@ def draw_values(rows: Sequence[Entry], *, texts: Mapping[str, int], whose: str, 
 
 
 def draw_rules(rules: dict[str, Any], *, whose: str, link: Link) -> RowChart:
-    """The score over all texts under each rule of counting, against the interval of paper counting."""
+    """The score over all texts under each rule of counting, compared with the interval of paper counting."""
     overall = [each for each in rules["rows"] if each["target"] == OVERALL]
     base: Entry | None = overall[0]["base"] if overall else None
     score = read_score(base) if base else None
@@ -159,7 +159,7 @@ def draw_rules(rules: dict[str, Any], *, whose: str, link: Link) -> RowChart:
 
 
 def draw_contrast(entries: Sequence[Entry]) -> RowChart:
-    """By how much texts with a further target score higher than those without."""
+    """How much higher texts with a further target score than texts without one."""
     drawn = []
     for each in entries:
         verdict = judge_cases(min(each["n_items_with"], each["n_items_without"]), FEW, "texts")
@@ -185,7 +185,7 @@ def draw_contrast(entries: Sequence[Entry]) -> RowChart:
 
 
 def draw_pairs(lines: Sequence[dict[str, Any]], *, by_target: bool) -> RowChart:
-    """By how much the first of two models attributes more than the second on the same texts: a row for each line's ``test``."""
+    """How much more the first of two models attributes than the second on the same texts, with a row for each line's ``test``."""
     drawn = []
     for line in lines:
         test: Entry = line["test"]
@@ -210,7 +210,7 @@ def _write(value: float | None, interval: Sequence[float] | None) -> str:
 
 
 BATCHES_SHOWN = 20
-# Of the chart on the overview.
+# For the chart on the overview.
 MAX_COLUMNS = 12
 VALUE_PLACES = 60
 
@@ -233,7 +233,7 @@ def show_dashboard(request: StudyRequest) -> HttpResponse:
 @require_safe
 @study_view(Permission.VIEW)
 def show_newest(request: StudyRequest) -> HttpResponse:
-    """A part of the overview of a study, loaded after the rest of it: the scores of the newest batch."""
+    """The scores of the newest batch, as a part of a study's overview that is loaded after the rest."""
     newest = request.study.batches.filter(kind=KIND).first()
     opened = open_batch(newest) if newest else None
     context: dict[str, Any] = {"opened": opened}
@@ -354,7 +354,7 @@ def _list_unanswered(opened: Opened) -> list[str]:
 
 
 def _list_outcomes(figures: Figures, model: str) -> list[dict[str, Any]]:
-    """Every outcome with its number of answers under each task."""
+    """Every outcome with the number of answers under each task."""
     cells = [figures.find_cell(model, task, OVERALL) for task in figures.tasks]
     return [
         {"outcome": outcome, "counts": [(cell["outcomes"].get(outcome, 0) if cell else 0, cell) for cell in cells]}
@@ -375,7 +375,7 @@ def _sum_readers(figures: Figures, model: str) -> list[dict[str, Any]]:
 
 
 def _list_values(figures: Figures, **wanted: str) -> list[dict[str, Any]]:
-    """The commonest values under each task, overall first, then the targets by number of answers."""
+    """The most frequent values under each task, overall first, then the targets by number of answers."""
     found = {(entry["task"], entry["target"]): entry for entry in figures.find("top_values", **wanted)}
     rows = [
         {"target": target, "by_task": [found.get((task, target)) for task in figures.tasks]}
@@ -415,7 +415,7 @@ def _describe(cell: Entry | None) -> dict[str, Any] | None:
 
 
 def _list_published(figures: Figures, target: str) -> list[dict[str, Any]]:
-    """The published scores of a target, by model; none for a target that the paper does not have."""
+    """The published scores of a target, by model; empty for a target that is not in the paper."""
     rows = {(row.model, row.task): {OVERALL: row.overall, **row.by_target} for row in published_rows()}
     models = dict.fromkeys(row.model for row in published_rows())
     scores = [{"model": model, "scores": [rows[model, task].get(target) for task in figures.tasks]} for model in models]
@@ -423,8 +423,8 @@ def _list_published(figures: Figures, target: str) -> list[dict[str, Any]]:
 
 
 class Opened(NamedTuple):
-    """A batch with its arms. ``figures`` is ``None`` while the report is being computed; ``is_current`` says that nothing
-    has changed since they were, and ``failure`` why there are no newer ones."""
+    """A batch with its arms. ``figures`` is ``None`` while the report is being computed; ``is_current`` says whether nothing has
+    changed since the figures were computed, and ``failure`` why there are no newer ones."""
 
     inputs: ReportInputs
     dataset: Dataset | None
@@ -434,7 +434,7 @@ class Opened(NamedTuple):
     failure: StoredReport | None = None
 
     def describe(self) -> dict[str, Any]:
-        """What the frame of every page of the batch needs."""
+        """The context that the frame of every page of the batch needs."""
         return {
             **(self.describe_counting() if self.figures is None else {}),
             "batch": self.inputs.batch,
@@ -453,13 +453,13 @@ class Opened(NamedTuple):
         }
 
     def describe_counting(self) -> dict[str, Any]:
-        """What is being counted while there are no figures yet."""
+        """How many answers are being counted, and since when, while there are no figures yet."""
         since = find_start(self.inputs.batch, self.inputs.choice)
         return {"counting_answers": self.inputs.n_answers, "counting_since": since}
 
 
 def describe_base(figures: Figures) -> dict[str, Any]:
-    """The verdicts of the Base prompt by model, and the attribution rate of the scored tasks; for ``sob/_base.html``."""
+    """The verdicts under the Base prompt by model, and the attribution rates under the scored tasks; for ``sob/_base.html``."""
     return {
         "base_task": BASE_TASK,
         "base_alarms": figures.list_base_alarms(),
@@ -471,12 +471,12 @@ def describe_base(figures: Figures) -> dict[str, Any]:
 
 
 def find_batch(request: StudyRequest, batch_id: int) -> Batch:
-    """A batch of the benchmark in the study that was opened. Raises Http404."""
+    """The batch of the benchmark with this id in the study of the request. Raises Http404."""
     return get_object_or_404(request.study.batches, pk=batch_id, kind=KIND)
 
 
 def open_batch(batch: Batch, options: ReportChoice | None = None) -> Opened:
-    """The batch with its report, which may not be computed yet."""
+    """The batch with its report, if that has been computed."""
     inputs = read_inputs(batch, options)
     stored = read_report(inputs)
     dataset = find_dataset(batch)
@@ -487,7 +487,7 @@ def open_batch(batch: Batch, options: ReportChoice | None = None) -> Opened:
 
 
 def read_choice(request: HttpRequest, *names: str) -> dict[str, str]:
-    """What an address asks for. Raises Http404 for a NUL character, which no name can have."""
+    """These parameters of the address. Raises Http404 for a NUL character, which no name can contain."""
     asked = {name: request.GET.get(name, "") for name in names}
     if any("\x00" in value for value in asked.values()):
         raise Http404("Nothing in this batch has this name.")
@@ -495,7 +495,7 @@ def read_choice(request: HttpRequest, *names: str) -> dict[str, str]:
 
 
 def read_counting(request: HttpRequest) -> Counting:
-    """The way of counting an address asks for; the paper's where it names none. Raises Http404 for an unknown one."""
+    """The way of counting that the address names, by default the paper's. Raises Http404 for an unknown one."""
     asked = request.GET.get("counting", "") or Counting.PAPER
     if asked not in set(Counting):
         raise Http404("There is no such counting rule. Choose paper, strict or released.")
@@ -503,7 +503,7 @@ def read_counting(request: HttpRequest) -> Counting:
 
 
 def choose(asked: str, offered: list[str]) -> str:
-    """As ``pick``, but raises Http404 for a choice that is not offered, unless nothing is offered yet."""
+    """Like ``pick``, but raises Http404 for a choice that is not offered, unless nothing is offered yet."""
     if asked and offered and asked not in offered:
         raise Http404("This batch has no such model, task or target.")
     return pick(asked, offered)
@@ -552,8 +552,8 @@ def show_values(request: StudyRequest, batch_id: int) -> HttpResponse:
 @require_safe
 @study_view(Permission.VIEW)
 def show_map(request: StudyRequest, batch_id: int) -> HttpResponse:
-    """The social map, and how often what is attributed is the target itself or the dominant group, by the mapping in force or
-    by the one that the address names."""
+    """The social map, and how often the attributed value is the target itself or the dominant group, according to the mapping that
+    the address names or else the one in force."""
     in_force = name_in_force(request.study)
     choice = _read_mapping(request, in_force)
     batch = find_batch(request, batch_id)
@@ -568,7 +568,7 @@ def show_map(request: StudyRequest, batch_id: int) -> HttpResponse:
         texts = opened.figures.count_texts(model=model, task=context["task"])
         maps = opened.figures.find("social_map", model=model, task=context["task"])
         context |= {
-            # The shares of self and dominant group are of both tasks.
+            # The shares of self and dominant group are over both tasks.
             "alarms": opened.figures.list_alarms(**_drop_empty({"model": model})),
             "map": arrange_map(maps[0], mapping, texts) if maps else None,
             "rule": rule,
@@ -587,7 +587,7 @@ def _drop_empty(place: Mapping[str, str | None]) -> dict[str, str]:
 
 
 def _read_mapping(request: StudyRequest, in_force: str) -> str:
-    """The mapping that an address asks for; empty for the one in force, under any name."""
+    """The mapping that the address names; empty for the mapping in force, by whatever name."""
     asked = read_choice(request, "mapping")["mapping"]
     try:
         find_table(request.study, asked)
@@ -597,7 +597,7 @@ def _read_mapping(request: StudyRequest, in_force: str) -> str:
 
 
 def _list_choices(study: Study) -> list[tuple[str, str]]:
-    """Every mapping as it is written in an address and on a page, the one in force first; none if there is only one."""
+    """Every mapping as it is written in an address and on a page, the one in force first; empty if there is only one."""
     numbers = MappingTable.objects.filter(study=study).order_by("-number").values_list("number", flat=True)
     names = [*map(name_table, numbers), PUBLISHED]
     if len(names) == 1:
@@ -606,7 +606,7 @@ def _list_choices(study: Study) -> list[tuple[str, str]]:
 
 
 def _read_place(request: StudyRequest, opened: Opened) -> dict[str, Any]:
-    """The model ("" is all together) and the task that an address asks for, and those there are."""
+    """The model ("" for all models together) and the task that the address names, and the models and tasks to choose from."""
     chosen = read_choice(request, "model", "task")
     models = opened.figures.models if opened.figures else []
     tasks = opened.figures.tasks if opened.figures else []

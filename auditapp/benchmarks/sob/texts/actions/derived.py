@@ -1,6 +1,6 @@
-"""Make one dataset from others: a sample, several in one, or the same texts under another table of targets.
+"""Make a dataset from others: a sample, a combination of several, or the same texts under another table of targets.
 
-The texts of a derived dataset are copied, so that the datasets they came from stay what they were.
+The texts of a derived dataset are copies, so that the datasets they come from do not change.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def sample_dataset(
 ) -> Dataset:
     """A new dataset of ``size`` texts of this one; see ``draw_sample`` for ``method``, ``by_field`` and ``seed``.
 
-    With ``drops_repeated`` a text that came earlier in the same source is left out before the draw. Raises ``Refused``.
+    With ``drops_repeated``, repeats of a text within the same source are left out before the draw. Raises ``Refused``.
     Reads dataset.study.
     """
     name = _check_new_name(dataset.study, name)
@@ -115,9 +115,9 @@ def plan_combination(datasets: Sequence[Dataset]) -> tuple[list[DatasetText], St
 
 
 def combine_datasets(*, datasets: Sequence[Dataset], name: str, by: trail.Actor) -> Dataset:
-    """One dataset of several of a study, in the order given; a text that came earlier in the same source is left out.
+    """Combine several datasets of a study in the order given; repeats of a text within the same source are left out.
 
-    A text whose id another text of its source has already gets the place of its dataset after it, as in ``12/2``.
+    If another text of the same source already has a text's id, the position of its dataset is appended, as in ``12/2``.
     Raises ``Refused``. Reads the first one's study.
     """
     rows, statement, warnings = plan_combination(datasets)
@@ -136,9 +136,9 @@ def combine_datasets(*, datasets: Sequence[Dataset], name: str, by: trail.Actor)
 def retarget_dataset(
     *, dataset: Dataset, name: str, by: trail.Actor, target_table: TargetTable | None = None
 ) -> Dataset:
-    """A new dataset of the same texts, its targets named by the study's table, or by the published one without it.
+    """A new dataset of the same texts, with targets from ``target_table``, or from the published table without it.
 
-    The label looked up is the source's own (``target_raw``), or the target where the dataset has no such label.
+    The label that is looked up is the source's own (``target_raw``), or the target if the dataset has no such label.
     Raises ``Refused``. Reads dataset.study.
     """
     name = _check_new_name(dataset.study, name)
@@ -181,7 +181,7 @@ def _leave_out_repeated(rows: list[DatasetText], *, wanted: bool) -> tuple[list[
 
 
 def _describe(rows: Sequence[DatasetText]) -> list[str]:
-    """The data warnings about the texts, by their position in the new dataset."""
+    """The data warnings about the texts, which name them by their position in the new dataset."""
     return describe_data_warnings(
         [NumberedText(number, row, bool(row.target_raw)) for number, row in enumerate(rows, start=1)]
     )

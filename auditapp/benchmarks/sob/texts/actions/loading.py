@@ -1,4 +1,4 @@
-"""Load texts into a study, few in one transaction, many in parts that become visible together; describe what was loaded."""
+"""Load texts into a study: a few in one transaction, many in parts that become visible together. Describe what was loaded."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from transcripts.studies.models import Study
 from transcripts.ui.forms import check_seen
 
 INSERT_SIZE = 1000
-# This number of texts is stored at once, which keeps others waiting for some 20 ms.
+# Up to this many texts are stored in one transaction, for which other writers wait about 20 ms.
 SMALL_SIZE = 2000
 TEXT_FIELDS = tuple(field.name for field in fields(DatasetText))
 
@@ -57,11 +57,11 @@ def load_dataset(
     """Read a file of texts into the study, whole or not at all; the same file under the same name is stored once.
 
     ``columns`` maps our names (text, target, source, external_id …) to the file's. ``targets`` is "file", "published" or
-    "table", which needs ``target_table``; empty, the published table names the targets of a published source read without
-    ``columns``, and the file those of any other. ``all_rows`` reads such a source without the benchmark's filter and draw;
-    ``draw`` takes a sample in place of the benchmark's. What ``provenance`` names replaces what is known of the source.
-    Returns the dataset and whether this call created it. Raises ``Refused``. Others can write while a large file is stored,
-    unless the caller has begun a transaction. The job of ``run`` is finished in the transaction that makes it visible.
+    "table", which needs ``target_table``. If it is empty, the published table names the targets of a published source read without
+    ``columns``, and the file names those of any other source. ``all_rows`` reads a published source without the benchmark's filter
+    and draw; ``draw`` takes another sample than the benchmark's. What ``provenance`` names replaces what is known about the source.
+    Returns the dataset and whether this call created it. Raises ``Refused``. Others can write while a large file is stored, unless
+    the caller has begun a transaction. The job of ``run`` is finished in the transaction that makes the dataset visible.
     """
     name = check_name(name)
     _check_targets(study, targets, target_table)
@@ -101,9 +101,9 @@ def load_dataset(
 
 
 def store_new(dataset: Dataset, rows: Sequence[DatasetText], *, by: trail.Actor, record: Callable[[], None]) -> Dataset:
-    """Store a dataset under a name that its study has not used, many texts by parts that become visible together.
+    """Store a dataset under a name that is new in its study; many texts are stored in parts that become visible together.
 
-    ``record`` writes the event, in the transaction that makes it visible. Raises ``Refused``.
+    ``record`` writes the event, in the transaction that makes the dataset visible. Raises ``Refused``.
     """
     if is_large(rows):
         refuse_taken(dataset.study, dataset.name)
@@ -120,13 +120,13 @@ _TAKEN = "There is already a dataset {name}. Choose another name for this one."
 
 
 def refuse_taken(study: Study, name: str) -> None:
-    """Raise ``Refused`` where the study has a dataset of that name."""
+    """Raise ``Refused`` if the study has a dataset of that name."""
     if is_taken(study, name):
         raise Refused(_TAKEN.format(name=name))
 
 
 def is_large(rows: Sequence[DatasetText]) -> bool:
-    """Whether the texts are stored in parts. Not inside a transaction of the caller, which would hold the lock all the same."""
+    """Whether the texts are stored in parts. Inside a transaction of the caller they are not, because it keeps the lock anyway."""
     return len(rows) > SMALL_SIZE and not connection.in_atomic_block
 
 
@@ -136,7 +136,7 @@ def _finish(run: JobRun | None, dataset: Dataset, texts: int, *, is_new: bool) -
 
 
 def is_taken(study: Study, name: str) -> bool:
-    """Whether the study has a dataset of that name at this moment."""
+    """Whether the study has a dataset of that name at the moment."""
     return Dataset.objects.filter(study=study, name=name).exists()
 
 
@@ -181,7 +181,7 @@ _STOPPED = "Storing was interrupted for many minutes and was given up. Nothing w
 
 
 def remove_abandoned_datasets(*, seconds: float = math.inf) -> None:
-    """Remove what was stored of datasets whose loading was killed; after this number of ``seconds`` the rest is left for later."""
+    """Remove the stored parts of datasets whose loading was interrupted; after ``seconds``, the rest is left for the next time."""
     end = time.monotonic() + seconds
     for dataset_id in _unfinished().filter(loaded_at__lt=timezone.now() - ABANDONED_AFTER).values_list("pk", flat=True):
         _remove(dataset_id, end=end)
@@ -192,7 +192,7 @@ def _remove(dataset_id: int, *, end: float = math.inf) -> None:
     found = _unfinished().filter(pk=dataset_id)
     while time.monotonic() < end:
         with short_transaction():
-            # Held, so that it cannot be finished meanwhile.
+            # Locked, so that its loading cannot be completed meanwhile.
             if not found.select_for_update().exists():
                 return
             texts = list(Text.objects.filter(dataset=dataset_id).order_by().values_list("pk", flat=True)[:INSERT_SIZE])
@@ -207,7 +207,7 @@ def _unfinished() -> QuerySet[Dataset]:
 
 
 def read_record(dataset: Dataset) -> dict[str, str]:
-    """What ``describe_dataset`` replaces."""
+    """The fields that ``describe_dataset`` replaces, with their values."""
     return {field: getattr(dataset, field) for field in Provenance._fields}
 
 
@@ -215,8 +215,8 @@ def read_record(dataset: Dataset) -> dict[str, str]:
 def describe_dataset(
     *, dataset: Dataset, provenance: Provenance, by: trail.Actor, seen: Mapping[str, object] | None = None
 ) -> None:
-    """Record where the texts come from and under which terms. The texts do not change. ``seen`` is what ``read_record`` gave
-    when ``by`` began. Raises ``Refused``, and ``ChangedMeanwhile`` where it is something else by now."""
+    """Record where the texts come from and under which terms. The texts do not change. ``seen`` is what ``read_record`` returned
+    when ``by`` opened the form. Raises ``Refused``, and ``ChangedMeanwhile`` if the record has changed since."""
     _check_provenance(provenance)
     dataset = Dataset.objects.select_for_update(of=("self",)).select_related("study").get(pk=dataset.pk)
     check_seen(seen, read_record(dataset))
@@ -245,7 +245,7 @@ def check_name(name: str) -> str:
 
 
 def find_dataset_named(study: Study, name: str) -> Dataset | None:
-    """The study's dataset of that name; nobody can add one until this transaction ends."""
+    """The study's dataset of that name. Until this transaction ends, nobody else can add one."""
     Study.objects.select_for_update().get(pk=study.pk)
     return Dataset.objects.filter(study=study, name=name).first()
 
@@ -303,7 +303,7 @@ def _record_load(dataset: Dataset, file: DatasetFile, by: trail.Actor) -> None:
 
 
 def _describe_file(dataset: Dataset, file: DatasetFile, said: Provenance) -> None:
-    """Put on the unsaved dataset what its file was and how it was read."""
+    """Set the fields of the unsaved dataset that say what its file was and how it was read."""
     dataset.format = file.format
     dataset.warnings = list(file.warnings)
     dataset.sampling = file.statement.write()
@@ -319,7 +319,7 @@ def _check_provenance(provenance: Provenance) -> None:
 
 
 def _compare(existing: Dataset, file: DatasetFile, digest: str, table: TargetTable | None) -> None:
-    """Refuse a name that other texts have, or for the same file read in another way."""
+    """Raise ``Refused`` if the existing dataset of this name has another file, or the same file read in another way."""
     if existing.sha256 != digest:
         raise Refused(
             f"There is already a dataset {existing.name}, from another file. Choose another name for this one."
@@ -335,7 +335,7 @@ TEXTS = "texts"
 
 
 def load_texts(run: JobRun) -> None:
-    """Load the file of a job. Its options are the keywords of ``load_dataset``, as JSON, with the number of the table of
+    """Load the file of a job. The job's options are the arguments of ``load_dataset`` as JSON, with the number of the table of
     targets as ``table``."""
     job = run.job
     run.tell("Reading the file")

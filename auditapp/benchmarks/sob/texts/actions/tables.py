@@ -1,4 +1,4 @@
-"""Write the study's own tables: from a source's label to the normalised target, and the mapping of targets to lists of values."""
+"""Write the study's own tables: the normalised target of each label of a source, and the mapping of targets to lists of values."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from transcripts.studies.models import Study
 def save_targets(
     *, study: Study, rows: Iterable[Mapping[str, object]], reason: str, by: trail.Actor, based_on: int | None = None
 ) -> TargetTable:
-    """Store the study's next table of targets; the earlier ones and the datasets made with them stay as they are.
+    """Store the study's next table of targets; earlier tables and the datasets made with them do not change.
 
     ``rows`` are objects {"raw", "target", "secondary", "tertiary"}; ``based_on`` is the number of the table that the person saw,
     0 for the published one. Raises ``Refused`` if there is no reason, if the rows are not a valid table or are the same as in the
@@ -56,11 +56,11 @@ MAX_TARGET_LENGTH = 100
 def save_mapping(
     *, study: Study, rows: Rows, reason: str, by: trail.Actor, based_on: int | None = None
 ) -> tuple[MappingTable, list[str]]:
-    """Store the study's next mapping, and return it with warnings; earlier ones stay, and what was counted by them says so.
+    """Store the study's next mapping, and return it with warnings. Earlier ones are kept, and figures name the mapping they use.
 
-    ``rows`` is {target: {"self": [value, …], "dominant": [value, …]}}; ``based_on`` is the number of the mapping that the
-    person saw, 0 for the published one. Raises ``Refused`` without a reason, for a value in both lists of a target, for a mapping
-    that counts as the one in force does, and where somebody else saved another meanwhile.
+    ``rows`` is {target: {"self": [value, …], "dominant": [value, …]}}; ``based_on`` is the number of the mapping that the person
+    saw, 0 for the published one. Raises ``Refused`` if there is no reason, if a value is in both lists of a target, if the mapping
+    counts in the same way as the one in force, or if somebody else has saved another mapping in the meantime.
     """
     tidied = _tidy_rows(rows)
     canonical = json.dumps(tidied, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
@@ -75,7 +75,7 @@ def save_mapping(
 
 
 def _tidy_rows(rows: Rows) -> dict[str, dict[str, list[str]]]:
-    """The rows without outer blanks, empty values and repeated ones. Raises ``Refused``."""
+    """The rows without white space around values, and without empty or repeated values. Raises ``Refused``."""
     if len(rows) > MAX_TARGETS:
         raise Refused(f"A mapping can have up to {MAX_TARGETS} targets; this one has {len(rows):,}.")
     try:

@@ -297,7 +297,7 @@ class TestInspect:
         ]
         file = read(told.tell_as_inspect(messages=messages, attachments={"abc": "A long question."}))
         assert list_texts(file.interviews[0]) == ["A long question.", "attachment://no"]
-        assert "is missing in it" in file.warnings[0]
+        assert "stores separately is missing" in file.warnings[0]
 
     def test_words_put_into_the_models_mouth_are_the_systems(self):
         messages = [

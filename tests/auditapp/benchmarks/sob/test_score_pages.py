@@ -207,6 +207,14 @@ class TestModelAndTarget:
         page = pages.read("target", target="women")
         assert "model a" in page
         assert "model b" in page
+        # Of each model under both tasks: usable answers, rate and score.
+        row = r'<th scope="row"><a [^>]*>model (\w)</a></th>(.*?)</tr>'
+        shown = {
+            label: re.findall(r'<td class="num">(?:<a [^>]*>)?([^<]*)<', cells)
+            for label, cells in re.findall(row, page)
+        }
+        # Of the two texts one drew two characteristics; of the other, a names nobody and b refuses.
+        assert shown == {"a": ["2", "0.500", "1.00"] * 2, "b": ["1", "1.000", "2.00"] * 2}
         assert "Published, Table 4" in page
         assert "5.09" in page
 

@@ -146,7 +146,7 @@ def test_right_passwords_use_up_nothing(client, person):
 def test_many_names_from_one_address_end_in_429(client, db):
     answers = [sign_in(client, f"name{number}", "wrong") for number in range(61)]
     assert [answer.status_code for answer in answers] == [422] * 60 + [429]
-    assert "share your internet address" in answers[-1].content.decode()
+    assert "or from your internet address" in answers[-1].content.decode()
 
 
 def test_host_header_with_another_port_starts_no_new_count(client, person):

@@ -5,7 +5,7 @@ from auditapp.batches.models import Cell
 from auditapp.benchmarks.gender_cues.actions import allow_probe, launch_probe, load_reviews
 from auditapp.benchmarks.gender_cues.models import Review
 from auditapp.benchmarks.gender_cues.pure.reviews import check_rules
-from auditapp.benchmarks.gender_cues.registrations import ProbeKind
+from auditapp.benchmarks.gender_cues.runner import ProbeKind
 from auditapp.llm.actions import add_model
 from tests.auditapp.benchmarks.gender_cues.making import RULES, write_csv
 from tests.support.databases import stored

@@ -10,7 +10,7 @@ from auditapp.benchmarks.gender_cues.actions import allow_probe, launch_probe, p
 from auditapp.benchmarks.gender_cues.models import Purpose, RationaleTurn, Review, ReviewSet, Trial
 from auditapp.benchmarks.gender_cues.pure.parsing import PARSER_VERSION
 from auditapp.benchmarks.gender_cues.queries import read_report, read_trials
-from auditapp.benchmarks.gender_cues.registrations import ProbeKind
+from auditapp.benchmarks.gender_cues.runner import ProbeKind
 from tests.auditapp.benchmarks.gender_cues.conftest import answer_cells, load
 from tests.auditapp.benchmarks.gender_cues.making import RULES, write_answer, write_csv
 from transcripts.audit_trail import trail

@@ -14,7 +14,7 @@ from auditapp.batches.models import Arm, Cell
 from auditapp.benchmarks.gender_cues.actions import store_rationales
 from auditapp.benchmarks.gender_cues.models import RationaleTurn, Review
 from auditapp.benchmarks.gender_cues.queries import read_report
-from auditapp.benchmarks.gender_cues.registrations import ProbeKind
+from auditapp.benchmarks.gender_cues.runner import ProbeKind
 from tests.auditapp.benchmarks.gender_cues.test_worked_examples import list_differences
 from tests.support.worked_examples import read_example
 from transcripts.codebook.actions import start_study

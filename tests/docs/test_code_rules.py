@@ -255,3 +255,15 @@ def test_no_constant_is_given_a_value_twice():
         if often := [name for name, times in names.items() if times > 1]:
             twice[path] = often
     assert twice == {}
+
+
+def test_no_module_imports_what_a_room_registers():
+    """``load_registrations`` imports those modules, in the order of the rooms. Imported earlier, one would change that order."""
+    files = [ROOT / path for path in read_sources()] + [*(ROOT / "tests").rglob("*.py")]
+    found = {str(path.relative_to(ROOT)): find_registrations(path.read_text(encoding="utf-8")) for path in files}
+    assert {path: names for path, names in found.items() if names} == {}
+    assert find_registrations("from transcripts.rounds import registrations") == {"transcripts.rounds.registrations"}
+
+
+def find_registrations(text):
+    return {name for name in read_source(text).imports if name.split(".")[2:] and "registrations" in name.split(".")}

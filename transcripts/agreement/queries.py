@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,7 +11,7 @@ from transcripts.agreement.models import Adjudication
 from transcripts.agreement.pure.figures import name_letter, order_readings
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.codebook.queries import current_version
-from transcripts.coding.models import Blinding, Coding, Memo
+from transcripts.coding.models import Blinding, Coding, Decision, Memo
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.queries import read_questions
 from transcripts.rounds.models import Round
@@ -256,3 +256,19 @@ def _read_codings(
         if withdrawn is None or place not in found:
             found[place] = (level, enactment, note)
     return found
+
+
+def has_two_coders(study: Study) -> bool:
+    """Whether at least two people could be compared: people who may code, or have coded even if they have left since."""
+    may = study.memberships.filter(
+        role__in=[role.key for role in ROLES.values() if Permission.CODE in role.permissions]
+    )
+    coders = set(may.values_list("user", flat=True))
+    return len(coders) > 1 or len(coders.union(_find_coders(study))) > 1
+
+
+def _find_coders(study: Study) -> Iterator[int]:
+    """People who have coded or decided something, two at most."""
+    for model in (Coding, Decision):
+        found = model.objects.filter(sentence__turn__interview__study=study, withdrawn_at=None).order_by()
+        yield from found.values_list("coder", flat=True).distinct()[:2]

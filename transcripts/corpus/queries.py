@@ -48,6 +48,8 @@ SENTENCE_COLUMNS = ("turn_id", "position", "start", "end", "kind", "text_hash")
 COUNTED = ("questions", "author_words", "model_words")
 # One encoder for all rows: ``json.dumps`` makes one each time, which takes longer than writing the few keys of a turn.
 _write_json = json.JSONEncoder(ensure_ascii=False).encode
+# The kind of job that imports interviews.
+IMPORT = "interviews"
 STANDS = "SELECT retired_by_id IS NULL FROM corpus_sentence WHERE id = %s"
 
 

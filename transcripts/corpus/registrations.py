@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from django.http import QueryDict
 
+from transcripts.corpus.queries import IMPORT
 from transcripts.jobs.runs import JobKind, JobRun, register_job_kind
 from transcripts.refusals import Refused
 
@@ -64,16 +65,15 @@ def run_import(run: JobRun) -> None:
         raise Refused(str(error)) from error
 
 
-INTERVIEWS = JobKind(
-    "interviews",
-    "Interviews",
-    "turns",
-    run_import,
-    "corpus/_job.html",
-    "corpus:import",
-    read_choices=read_posted_choices,
-    make_form=make_chosen_form,
+register_job_kind(
+    JobKind(
+        IMPORT,
+        "Interviews",
+        "turns",
+        run_import,
+        "corpus/_job.html",
+        "corpus:import",
+        read_choices=read_posted_choices,
+        make_form=make_chosen_form,
+    )
 )
-
-
-register_job_kind(INTERVIEWS)

@@ -48,6 +48,7 @@ from transcripts.corpus.pure.markdown_lines import summarise
 from transcripts.corpus.pure.previews import ChoiceRefused, Choices, read_choices
 from transcripts.corpus.pure.redacting import read_stored, write_lines
 from transcripts.corpus.queries import (
+    IMPORT,
     STATES,
     count_states,
     find_redaction,
@@ -58,7 +59,6 @@ from transcripts.corpus.queries import (
     list_scopes,
     read_wanted,
 )
-from transcripts.corpus.registrations import INTERVIEWS
 from transcripts.history.views import at_next
 from transcripts.jobs.actions import start_job
 from transcripts.jobs.runs import list_recent_jobs
@@ -188,7 +188,7 @@ def _leave_to_worker(
     with at_form(form):
         job = start_job(
             study=request.study,
-            kind=INTERVIEWS.name,
+            kind=IMPORT,
             files=uploads,
             check_only="check" in request.POST,
             options=options,
@@ -244,7 +244,7 @@ def _render_import(
         "chosen": chosen,
         "is_wrong": is_wrong,
         "reports": reports,
-        "jobs": list_recent_jobs(request.study, INTERVIEWS.name, request.user),
+        "jobs": list_recent_jobs(request.study, IMPORT, request.user),
         "roles": ROLE_CHOICES,
         "refused": refused,
         "without": request.POST.getlist("without"),

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from tests.transcripts.coding.cast import decide, find_code, last_event, put
 from tests.transcripts.rounds.cast import answers, bring_in, fields, find_assignment, is_open_for, open_round
-from transcripts.agreement.registrations import has_two_coders
+from transcripts.agreement.queries import has_two_coders
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Interview
 from transcripts.refusals import Refused

@@ -203,7 +203,7 @@ class TestOddCaptions:
     def test_rolling_captions_are_read_once(self, words):
         file = read(follow(*words))
         assert " ".join(text for _, _, text in show(file)) == "One two. Three four. Five."
-        assert "Each was read once." in " ".join(file.warnings)
+        assert "Each line was read once." in " ".join(file.warnings)
 
     def test_who_says_a_thing_twice_is_heard_twice(self):
         file = read(follow("No.", "No.", "ANA: No.", "BEN: No.", "BEN: No.", "No, no."))

@@ -227,7 +227,7 @@ def launch_batch(
 
     An arm with inputs of its own is asked about those. The pilot, a number of calls of each arm drawn at random, goes first (all
     of a smaller arm); the rest waits for ``confirm_batch``. Where no arm has more cells than that there is no pilot. Of
-    conversations (``after``, as in ``LaunchPlan``) as many are drawn whole as make so many calls. The same
+    conversations (``after``, as in ``LaunchPlan``) whole ones are drawn until they make this number. The same
     idempotency key again returns the batch that it made, unless it asks for something else: ``asked`` is ``digest_asked`` where
     the caller has it.
 

@@ -312,7 +312,7 @@ def judge_cases(cases: int, enough: int = ENOUGH_CASES, things: str = "cases") -
 
 
 def judge_reliability(value: float | None, low: float | None, cases: int, things: str = "turns") -> Verdict:
-    """The verdict on an alpha from so many independent ``cases``, turns or other ``things``; its interval begins at ``low``."""
+    """The verdict on an alpha over ``cases`` independent cases (``things``); its interval begins at ``low``."""
     if few := judge_cases(cases, things=things):
         return few
     if value is None or not is_number(value):

@@ -324,7 +324,7 @@ def tabulate_answers(choices: Sequence[str], pairs: Iterable[tuple[str, str]]) -
 
 
 def _measure_alpha(counts: Sequence[Sequence[int]]) -> float | None:
-    """Alpha of two raters, the machine and a person, whoever that is; None if all answers are the same."""
+    """Alpha of two raters, the machine and any person; None if all answers are the same."""
     table = np.array(counts)
     first, second = np.nonzero(table)
     times = table[first, second]

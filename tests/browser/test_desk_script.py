@@ -116,6 +116,7 @@ def work(page):
     page.keyboard.type("Look again")
     press(page, "Control+Enter", "ArrowDown", "Enter")
     await_saved(page)
+    page.locator(".sentence .memo .words").first.wait_for()
     memos = page.locator(".sentence .memo .words").all_text_contents()
     return read_codes(page), read_quotes(page), memos, page.locator(".sidebar").inner_text()
 

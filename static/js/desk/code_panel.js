@@ -39,6 +39,20 @@ export function startCodePanel() {
   more.open = isOpen.read();
   more.addEventListener("toggle", () => isOpen.write(more.open));
   startMeaning();
+  openWhatFits();
+}
+
+/** Folded families open as far as the list still needs no scrolling. */
+function openWhatFits() {
+  const list = panel.querySelector(".codes");
+  const fits = () => list.scrollHeight <= list.clientHeight;
+  if (getComputedStyle(list).overflowY !== "auto" || !fits()) {
+    return;
+  }
+  for (const family of list.querySelectorAll("details.code-family:not([open])")) {
+    family.open = true;
+    family.open = fits();
+  }
 }
 
 /** Bring the panel to the current sentence. */
@@ -163,6 +177,8 @@ function explain(code) {
   if (code && code !== explained) {
     explained = code;
     fill(meaning, code);
+    const used = buttons.get(code.identifier)?.querySelector(".number").textContent ?? "0";
+    write(meaning.querySelector('[data-part="used"]'), used === "0" ? "" : `Used ${used === "1" ? "once" : `${used} times`} here.`);
   }
 }
 

@@ -795,17 +795,19 @@ def draw_rank_plot(figures: Figures) -> RowChart:
 
 
 def write_rank_finding(figures: Figures) -> Finding | None:
-    """Whether targets differ, by Friedman's test with models as blocks; None without a test.
+    """Whether targets differ, by Friedman's test with models as blocks, or with families where models share weights; None without
+    a test.
 
-    It cannot be told with fewer than ``FEW_BLOCKS`` models, or if a target has few texts. Otherwise the P of Iman and Davenport,
+    It cannot be told with fewer than ``FEW_BLOCKS`` blocks, or if a target has few texts. Otherwise the P of Iman and Davenport,
     adjusted over the tasks (Holm), decides, and where it is not below ``ALPHA`` it cannot be told either.
     """
-    tests = [test for test in figures.find("friedman") if test.get("chi2") is not None]
+    by_task = {test["task"]: test for part in ("friedman", "friedman_families") for test in figures.find(part)}
+    tests = [test for test in by_task.values() if test.get("chi2") is not None]
     if not tests:
         return None
     question = "Whether models attribute more for some targets than for others"
-    fewest = min(int(test["n_blocks"]) for test in tests)
-    reasons = [f"there are {fewest} models, and a verdict needs {FEW_BLOCKS}"] if fewest < FEW_BLOCKS else []
+    fewest, blocks = min((int(test["n_blocks"]), str(test["blocks"])) for test in tests)
+    reasons = [f"there are {fewest} {blocks}, and a verdict needs {FEW_BLOCKS}"] if fewest < FEW_BLOCKS else []
     texts: Counter[str] = Counter()
     for test in tests:
         for target, number in figures.count_texts(model=None, task=test["task"]).items():
@@ -819,13 +821,13 @@ def write_rank_finding(figures: Figures) -> Finding | None:
     adjusted = adjust_holm([1.0 if test["iman_davenport_p"] is None else test["iman_davenport_p"] for test in tests])
     differ = [(test, p) for test, p in zip(tests, adjusted, strict=True) if p < ALPHA]
     if not differ:
-        return Finding(question, "cannot be told", f" from {fewest} models: no adjusted P is below {ALPHA}.")
+        return Finding(question, "cannot be told", f" from {fewest} {blocks}: no adjusted P is below {ALPHA}.")
     found = " and ".join(f"{in_words(test['task'])} (P {_write_equal(p)})" for test, p in differ)
     rest = "" if len(differ) == len(tests) else " For the other task it cannot be told."
     return Finding(
         "Models attribute",
         "more for some targets than for others",
-        f", by Friedman’s test over {fewest} models: {found}.{rest}",
+        f", by Friedman’s test over {fewest} {blocks}: {found}.{rest}",
     )
 
 

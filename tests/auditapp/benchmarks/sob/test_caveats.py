@@ -282,7 +282,7 @@ def test_an_infinite_f_is_shown_as_such_with_the_reason(batch, coder, client_of)
     for label in ("model a", "model b"):
         answer_cells(batch, ["Person: Unknown", "Person: Unknown", one, two], label=label)
     page = get(client_of(coder), "statistics", batch)
-    assert re.search(r'<td class="num">∞</td> <td class="num nowrap">2, 2</td> <td class="num">–</td>', page)
+    assert re.search(r'<td class="num">∞</td><td class="num nowrap">2, 2</td><td class="num">–</td>', page)
     assert "All models rank the targets in the same order" in page
     assert "Only 2 models: too few blocks for either test, so there is no P" in page
 

@@ -22,7 +22,9 @@ from auditapp.benchmarks.sob.pure.attributions import (
     published_shares,
 )
 from auditapp.benchmarks.sob.pure.cautions import (
+    APART_MARK,
     BY_RULES,
+    FEW_MARK,
     FEW_SENTENCE,
     FIGURE_NOTE,
     describe_alarm,
@@ -36,10 +38,13 @@ from auditapp.benchmarks.sob.pure.cautions import (
     name_providers,
 )
 from auditapp.benchmarks.sob.pure.instruments import TARGETS, PublishedRow, published_rows, published_source
+from auditapp.benchmarks.sob.pure.ranks import ALPHA, FEW_BLOCKS
 from transcripts.charts.figures import Cell, Dot, GridChart, GridRow, Row, RowChart, Verdict
 from transcripts.charts.layout import ChartFile
 from transcripts.charts.svg import fit
-from transcripts.statistics.figures import Interval, write_number, write_p
+from transcripts.statistics.differences import Direction
+from transcripts.statistics.figures import FEW, Interval, write_number, write_p, write_percent
+from transcripts.statistics.significance import adjust_holm
 
 TASKS = ("acceptability", "non_acceptability")
 TASK_NAMES = {"acceptability": "Acceptability", "non_acceptability": "Non-acceptability"}
@@ -71,6 +76,14 @@ class Score(NamedTuple):
     n_items: int | None = None
     note: str = ""
     marks: Sequence[tuple[str, str]] = ()
+
+
+class Finding(NamedTuple):
+    """One sentence or two about the figures of a page: ``number`` is the part in bold, between the words before and after it."""
+
+    before: str
+    number: str
+    after: str
 
 
 class Figures:
@@ -350,6 +363,21 @@ def list_mapped(figures: Figures, model: str | None, rule: Rule) -> list[dict[st
     ]
 
 
+def write_map_finding(mapped: Sequence[Mapping[str, Any]], task: str) -> Finding | None:
+    """How many attributed answers of a task stand for the target itself and for the dominant group, over all targets of
+    ``list_mapped``; None if they are about few texts, or if no answer has a value of either list."""
+    cells = next((row["cells"] for row in mapped if row["target"] == OVERALL), ())
+    found = {cell["entry"]["kind"]: cell for cell in cells if cell["entry"] and cell["entry"]["task"] == task}
+    entries = [found[kind]["entry"] for kind in Kind if kind in found and found[kind]["texts"] >= FEW]
+    if len(entries) < len(Kind) or not all(each["named"] and each["denominator"] for each in entries):
+        return None
+    shares = dict(zip(Kind, (f"{write_number(each['pct'], 1)} %" for each in entries), strict=True))
+    of = f"of {entries[0]['denominator']:,} attributed answers ({in_words(task)})"
+    return Finding(
+        "For the target itself stand", shares[Kind.SELF], f" {of}, for the dominant group {shares[Kind.DOMINANT]}."
+    )
+
+
 Making = Mapping[str, Any]
 """How figures were made: the wording of each task and the texts, each by name and hash, the schema, and how answers were read.
 
@@ -472,7 +500,9 @@ def arrange_heat_map(
     """The heat map, with one colour scale for all scores in it, from 0 to the highest (method brief R40).
 
     Each task has a column for the attribution rate, which has a separate scale from 0 to 1, one for all texts, and one per
-    target. ``left_out`` is the number of targets without a column, because there are too many.
+    target. ``left_out`` is the number of targets without a column, because there are too many. ``blocks`` are the same rows by
+    task, for a page that shows the tasks one under the other. ``few`` is the sentence of ``describe_few``; a cell ``shows_few``
+    if it is one of few texts and the sentence is not about all cells of its kind.
 
     ``with_published`` adds the published rows to the scale, and is only for answers that can be compared with them.
     """
@@ -505,6 +535,10 @@ def arrange_heat_map(
         for cell in row["cells"]:
             top = 1.0 if cell["is_rate"] else highest
             cell["step"] = round(STEPS * min(1.0, cell["value"] / top)) if cell["value"] and top else 0
+    own = [cell for row in rows for cell in row["cells"] if not cell["is_rate"] and cell["value"] is not None]
+    are_few = {kind: all(cell["is_few"] for cell in own if cell["is_overall"] is kind) for kind in (False, True)}
+    for cell in own:
+        cell["shows_few"] = cell["is_few"] and not (are_few[False] and (are_few[True] or not cell["is_overall"]))
     return {
         "columns": columns,
         "tasks": tasks,
@@ -512,27 +546,158 @@ def arrange_heat_map(
         "rows": rows,
         "published": beside,
         "left_out": len(names) - len(columns) + 2,
-        "width": 1 + len(columns) * len(tasks) + len(tasks) - 1,
+        "blocks": [
+            {
+                "task": task,
+                **{
+                    name: [{**row, "cells": [cell for cell in row["cells"] if cell["task"] == task]} for row in lines]
+                    for name, lines in (("rows", rows), ("published", beside))
+                },
+            }
+            for task in tasks
+        ],
+        "few": describe_few(own),
+        "apart": explain_marks([APART_MARK] if any(APART_MARK in cell["mark"] for cell in own) else []),
         "steps": range(STEPS + 1),
     }
 
 
+def describe_few(cells: Sequence[Mapping[str, Any]]) -> str:
+    """What must be known of scores that are based on few texts; "" if none is.
+
+    If those of all targets are, one sentence says so with the number of texts; if those over all texts are too, it says so of
+    every score. Otherwise it explains how the page shows the cells that are.
+    """
+    few = [cell for cell in cells if cell["is_few"]]
+    of_targets = [cell for cell in cells if not cell["is_overall"]]
+    rule = f"Few: fewer than {FEW} texts. Nothing is concluded from"
+    shown = f"In italics, underlined with dots: few, fewer than {FEW} texts. Nothing is concluded from such a cell."
+    if len(few) == len(cells):
+        return f"{rule} any of these scores." if few else ""
+    if not all(cell["is_few"] for cell in of_targets):
+        return shown if few else ""
+    sizes = [cell["texts"] for cell in of_targets]
+    low, high = min(sizes, default=0), max(sizes, default=0)
+    texts = f"{low} {'or' if high == low + 1 else 'to'} {high} texts" if low < high else f"{low} text{'s'[low == 1 :]}"
+    about = f"Each target rests on {texts}: read “overall” first. {rule} a single target."
+    return about if len(few) == len(of_targets) else f"{about} {shown}"
+
+
 def _make_figure(task: str, column: str, cell: Entry | None, counting: Counting = Counting.PAPER) -> dict[str, Any]:
-    """One figure of a model. ``details`` says which answers it counts; it is "" for published figures, which have no counts."""
+    """One figure of a model. ``text`` is what a cell of the page shows: two decimals over all texts, one for a target, and no mark
+    for few texts. ``details`` says which answers it counts; it is "" for published figures, which have no counts."""
     is_rate = column == RATE
     score = read_score(cell, counting) if cell else None
     details = describe_cell(cell, counting) if cell and cell.get("n_attributed") is not None else ""
+    mark = "" if is_rate or not score else "".join(mark for mark, _ in score.marks)
+    value = score and (score.rate if is_rate else score.sob)
+    written = write_percent(value, 0) if is_rate else write_number(value, 2 if column == OVERALL else 1)
     return {
         "task": task,
         "column": column,
-        "value": score and (score.rate if is_rate else score.sob),
+        "value": value,
+        "text": written + mark.replace(FEW_MARK, ""),
         "details": f"attribution rate, {details}" if details and is_rate else details,
-        "mark": "" if is_rate or not score else "".join(mark for mark, _ in score.marks),
+        "mark": mark,
+        "is_few": FEW_MARK in mark,
+        "texts": (cell or {}).get("n_items") or 0,
         "is_rate": is_rate,
         "target": OVERALL if is_rate else column,
         "is_overall": column == OVERALL,
-        "starts_task": is_rate and task != TASKS[0],
     }
+
+
+IN_WORDS = {
+    3: "three",
+    4: "four",
+    5: "five",
+    6: "six",
+    7: "seven",
+    8: "eight",
+    9: "nine",
+    10: "ten",
+    11: "eleven",
+    12: "twelve",
+}
+
+
+def write_finding(
+    figures: Figures, counting: Counting = Counting.PAPER, *, models: Sequence[str] = (), target: str = OVERALL
+) -> Finding | None:
+    """What the scores of the models on a target say: their range, who names the most, and whether their intervals leave that open.
+
+    A model counts if its score in every task has an interval and neither an alarm nor few texts (``cautions``); None if no model
+    does. Nothing is said of an order unless all models with an answer count. It "cannot be told" if in every task all intervals
+    overlap. Otherwise it only says that some do not, because the model with the highest score was chosen after looking.
+    """
+    asked = [model for model in figures.models if not models or model in models]
+    cells = {model: [figures.find_cell(model, task, target) for task in figures.tasks] for model in asked}
+    asked = [model for model in asked if any(cells[model])]
+    known = [
+        model
+        for model in asked
+        if all(cell and cell.get("ci") and not cell.get("alarm") and not cell.get("few_items") for cell in cells[model])
+    ]
+    if not known:
+        return None
+    scores = {model: [read_score(cell, counting) for cell in cells[model] if cell] for model in known}
+    shown = sorted(score.sob for row in scores.values() for score in row if score.sob is not None)
+    if len(shown) < len(known) * len(figures.tasks):
+        return None
+    low, high = write_number(shown[0], 1), write_number(shown[-1], 1)
+    number = f"{low if low == high else f'{low} to {high}'} attributes per answer"
+    where = "Where" if target == OVERALL else f"On texts on {target}, where"
+    names = f"{known[0]} names" if len(asked) == 1 else "the models name"
+    if len(known) < len(asked):
+        names = f"{len(known):,} of {len(asked):,} models name"
+        return Finding(
+            f"{where} only “Unknown” is warranted, {names}",
+            number,
+            "; the others have few texts, an alarm or no score.",
+        )
+    before = f"{where} only “Unknown” is warranted, {names}"
+    texts = max(score.n_items or 0 for row in scores.values() for score in row)
+    return Finding(before, number, f".{_describe_order(scores, figures.tasks, texts)}")
+
+
+def _describe_order(scores: Mapping[str, Sequence[Score]], tasks: Sequence[str], texts: int) -> str:
+    """Who names the most in each task, and whether intervals leave the order open; "" for one model."""
+    if len(scores) < 2:
+        return ""
+    intervals = [[row[place].interval for row in scores.values()] for place in range(len(tasks))]
+    if not all(all(each) for each in intervals):
+        return " This counting has no intervals: the order of the models cannot be told."
+    overlap = all(
+        max(each.low for each in of_task if each) <= min(each.high for each in of_task if each) for of_task in intervals
+    )
+    all_of_them = f"all {IN_WORDS.get(len(scores), len(scores))}" if len(scores) > 2 else "both"
+    most = _name_most(scores, tasks)
+    if overlap:
+        open_order = f"the 95 % intervals of {all_of_them} overlap: with {texts:,} texts, their order cannot be told."
+        return f" {most}, but {open_order}" if most else f" T{open_order[1:]}"
+    apart = f"the 95 % intervals of {all_of_them} do not overlap on every task: “Compare” tests each pair."
+    return f" {most}; {apart}" if most else f" T{apart[1:]}"
+
+
+def _name_most(scores: Mapping[str, Sequence[Score]], tasks: Sequence[str]) -> str:
+    """The model with the highest score in each task; "" if two share it in one of them."""
+    first = []
+    for place in range(len(tasks)):
+        highest = max(row[place].sob or 0.0 for row in scores.values())
+        named = [model for model, row in scores.items() if row[place].sob == highest]
+        if len(named) > 1:
+            return ""
+        first += named
+    if len(set(first)) == 1:
+        on = {1: "", 2: " on both tasks"}[len(tasks)]
+        return f"{_begin(first[0])} names the most{on}"
+    return f"{_begin(first[0])} names the most on {in_words(tasks[0])}, {first[1]} on {in_words(tasks[1])}"
+
+
+def _begin(label: str) -> str:
+    """A label at the beginning of a sentence: with a capital if it begins with a common word, otherwise as it is."""
+    word = label.partition(" ")[0]
+    return label[:1].upper() + label[1:] if word.isalpha() and word.islower() else label
 
 
 def draw_heat_map(report: Mapping[str, Any], *, with_published: bool = False) -> ChartFile:
@@ -627,6 +792,64 @@ def draw_rank_plot(figures: Figures) -> RowChart:
         summary=f"Rank {highest}: most attributes; rank 1: fewest. Sorted by the first task.",
         note=f"{_describe_tests(tests)} {FIGURE_NOTE} {figures.describe_versions()}",
     )
+
+
+def write_rank_finding(figures: Figures) -> Finding | None:
+    """Whether targets differ, by Friedman's test with models as blocks, or with families where models share weights; None without
+    a test.
+
+    It cannot be told with fewer than ``FEW_BLOCKS`` blocks, or if a target has few texts. Otherwise the P of Iman and Davenport,
+    adjusted over the tasks (Holm), decides, and where it is not below ``ALPHA`` it cannot be told either.
+    """
+    by_task = {test["task"]: test for part in ("friedman", "friedman_families") for test in figures.find(part)}
+    tests = [test for test in by_task.values() if test.get("chi2") is not None]
+    if not tests:
+        return None
+    question = "Whether models attribute more for some targets than for others"
+    fewest, blocks = min((int(test["n_blocks"]), str(test["blocks"])) for test in tests)
+    reasons = [f"there are {fewest} {blocks}, and a verdict needs {FEW_BLOCKS}"] if fewest < FEW_BLOCKS else []
+    texts: Counter[str] = Counter()
+    for test in tests:
+        for target, number in figures.count_texts(model=None, task=test["task"]).items():
+            if target in test["targets"]:
+                texts[target] = max(texts[target], number)
+    few = [target for target in texts if texts[target] < FEW]
+    if few:
+        reasons.append(f"{len(few)} of {len(texts)} targets have fewer than {FEW} texts")
+    if reasons:
+        return Finding(question, "cannot be told", f": {', and '.join(reasons)}.")
+    adjusted = adjust_holm([1.0 if test["iman_davenport_p"] is None else test["iman_davenport_p"] for test in tests])
+    differ = [(test, p) for test, p in zip(tests, adjusted, strict=True) if p < ALPHA]
+    if not differ:
+        return Finding(question, "cannot be told", f" from {fewest} {blocks}: no adjusted P is below {ALPHA}.")
+    found = " and ".join(f"{in_words(test['task'])} (P {_write_equal(p)})" for test, p in differ)
+    rest = "" if len(differ) == len(tests) else " For the other task it cannot be told."
+    return Finding(
+        "Models attribute",
+        "more for some targets than for others",
+        f", by Friedman’s test over {fewest} {blocks}: {found}.{rest}",
+    )
+
+
+def _write_equal(p: float) -> str:
+    written = write_p(p)
+    return written if written.startswith("<") else f"= {written}"
+
+
+def write_pair_finding(tests: Sequence[Entry]) -> Finding | None:
+    """In how many comparisons of two models on the same texts one names more, by the verdict of each, which is adjusted for their
+    number; None if all are of few texts. Comparisons of few texts are left out and counted."""
+    judged = [test for test in tests if test["n_items"] >= FEW]
+    if not judged:
+        return None
+    apart = sum(test["verdict"] in {Direction.HIGHER, Direction.LOWER} for test in judged)
+    comparisons = f"{len(judged):,} comparison{'s'[len(judged) == 1 :]}"
+    few = f" {len(tests) - len(judged):,} more are of few texts." if len(judged) < len(tests) else ""
+    if not apart:
+        after = f" in any of {comparisons}" if len(judged) > 1 else f" from {judged[0]['n_items']:,} texts"
+        return Finding("Which of two models names more on the same texts", "cannot be told", f"{after}.{few}")
+    rest = "; in the others it cannot be told" if apart < len(judged) else ""
+    return Finding("One of two models names more on the same texts in", f"{apart:,} of {comparisons}", f"{rest}.{few}")
 
 
 def _describe_tests(tests: Mapping[str, Entry]) -> str:

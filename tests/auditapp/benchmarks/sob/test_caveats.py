@@ -85,12 +85,8 @@ class TestFakeFormatter:
         client = client_of(owner)
         for name in PAGES:
             page = get(client, name, from_file)
-            assert "Fake formatter." in page, name
-            assert (
-                "1 of 3 answers of this batch were read by a fake formatter. These interpretations are invented by this program"
-                in page
-            ), name
-            assert "Fake provider." not in page, name
+            assert "Fake formatter: 1 of 3 interpretations are invented" in page, name
+            assert "Invented answers: these scores say nothing about any model" not in page, name
 
     def test_files_say_so_too(self, from_file, owner, client_of):
         client = client_of(owner)
@@ -127,7 +123,9 @@ class TestOwnWording:
 
     def test_a_published_wording_stands_beside_them(self, batch, coder, client_of):
         answer_cells(batch, ["Person: Unknown"])
-        page = get(client_of(coder), "report", batch)
+        client = client_of(coder)
+        assert "Published, Table 4" not in get(client, "report", batch)
+        page = get(client, "report", batch, published="shown")
         assert "Published, Table 4" in page
         assert "measure something else and are left out" not in page
 
@@ -284,7 +282,7 @@ def test_an_infinite_f_is_shown_as_such_with_the_reason(batch, coder, client_of)
     for label in ("model a", "model b"):
         answer_cells(batch, ["Person: Unknown", "Person: Unknown", one, two], label=label)
     page = get(client_of(coder), "statistics", batch)
-    assert re.search(r'<td class="num">∞</td> <td class="num nowrap">2, 2</td> <td class="num">–</td>', page)
+    assert re.search(r'<td class="num">∞</td><td class="num nowrap">2, 2</td><td class="num">–</td>', page)
     assert "All models rank the targets in the same order" in page
     assert "Only 2 models: too few blocks for either test, so there is no P" in page
 

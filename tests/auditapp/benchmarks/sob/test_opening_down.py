@@ -63,7 +63,7 @@ class TestAnswers:
             page = pages.read("responses", **query)
             head = page[page.index("<h1>") : page.index("</header>", page.index("<h1>"))]
             assert words in head, query
-            assert count in head.replace(" </p>", "<"), query
+            assert count in head.replace(" </strong>", "<"), query
 
     def test_every_value_of_a_list_is_asked_for_by_the_rule(self, pages):
         assert "0 answers" in pages.read("responses", maps="dominant", rule="all")
@@ -88,7 +88,7 @@ class TestNumbersOpen:
 
     def test_every_score_of_sensitivity(self, pages):
         page = pages.read("sensitivity", model="model a", task="acceptability")
-        table = page[page.index('id="rules"') : page.index('id="repeats"')]
+        table = page[page.index('id="rules"') : page.index('class="caveat"')]
         cells = re.findall(r'<td class="num">(.*?)</td>', table)
         assert cells
         assert all("<a href=" in cell for cell in cells)

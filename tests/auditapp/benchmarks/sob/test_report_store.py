@@ -371,7 +371,7 @@ class TestFailing:
         assert f'action="{button}"' in page
         assert client.post(button).headers["Location"] == place
         page = " ".join(client.get(place).content.decode().split())
-        assert "The figures are being computed.</span>" in page
+        assert "The figures are being computed.</strong>" in page
         assert re.search(r"\d answers? (is|are) being counted, since <time", page)
         assert len(asked) == 1
 

@@ -71,7 +71,7 @@ class TestEveryPage:
                 page = pages.read(name, **({"with": "published"} if name == "compare" else {}))
                 assert "Unknown is the only warranted answer" in page, name
                 assert "does not certify a judge" in page, name
-                assert "Fake provider." in page, name
+                assert "Invented answers: these scores say nothing about any model" in page, name
                 assert reverse("sob:values", args=[pages.batch.study.slug, pages.batch.pk]) in page, name
                 assert ("The figures are out of date" in page) is not is_current, name
 

@@ -28,7 +28,7 @@ class TestDashboard:
         answer_cells(batch, ['{"Race": "White", "Age": "35"}', "Person: Unknown"])
         page = get(client_of(coder), "sob:report", study.slug, batch.pk)
         link = re.search(
-            r'href="([^"]*target=women)">1.00†<span class="details">model a, acceptability, women: sob 1.00 over 2 answers \(fewer',
+            r'href="([^"]*target=women)">1.0<span class="details">model a, acceptability, women: sob 1.00 over 2 answers \(fewer',
             page,
         )
         assert link
@@ -44,7 +44,13 @@ class TestDashboard:
         ):
             order = [
                 page.index(part)
-                for part in ('<table role="table" class="heat stacks">', '<ul class="cards">', 'class="made-with"')
+                for part in (
+                    '<table role="table" class="heat stacks">',
+                    '<aside class="caveat">',
+                    '<ul class="cards">',
+                    '<details class="why">',
+                    '<dl class="versions"',
+                )
             ]
             assert order == sorted(order)
 
@@ -66,8 +72,10 @@ class TestDashboard:
     def test_fake_answers_are_named_as_such(self, batch, study, coder, client_of):
         client = client_of(coder)
         for name in ("sob:report", "sob:responses"):
-            assert "Fake provider." in get(client, name, study.slug, batch.pk)
-        assert "Fake provider." in get(client, "sob:dashboard", study.slug)
+            assert "Invented answers: these scores say nothing about any model" in get(
+                client, name, study.slug, batch.pk
+            )
+        assert "Invented answers: these scores say nothing about any model" in get(client, "sob:dashboard", study.slug)
 
     def test_a_score_stands_with_what_it_does_not_say(self, batch, study, coder, client_of):
         page = " ".join(get(client_of(coder), "sob:report", study.slug, batch.pk).split())

@@ -180,7 +180,7 @@ class TestPages:
         page = client_of(coder).get(reverse("sob:wording", args=[study.slug, name])).content.decode()
         task = "base" if name == "base" else "acceptability"
         assert get_instrument(task, name).sha256 in page
-        assert ("Reconstruction." in page) == (name == "base")
+        assert ("Our reconstruction: no score" in page) == (name == "base")
 
     def test_a_name_that_is_none_is_not_found(self, study, coder, client_of):
         assert client_of(coder).get(reverse("sob:wording", args=[study.slug, "nothing"])).status_code == 404

@@ -210,6 +210,8 @@ FILTERS = (
     "repeat",
     "text",
 )
+MORE_FILTERS = ("target", "outcome", "reader", "harm", "maps", "value", "repeat")
+"""The filters of the page that are folded."""
 IN_A_CELL = frozenset({"model", "task", "target", "outcome"})
 KIND_WORDS = {str(Kind.SELF): "the target itself", str(Kind.DOMINANT): "the dominant group"}
 _NO_NAME = re.compile(r"[^A-Za-z0-9.+_]+")
@@ -234,6 +236,7 @@ def list_responses(request: StudyRequest, batch_id: int) -> HttpResponse:
         **opened.describe(),
         "chosen": asked,
         "narrowed": _describe_filters(asked),
+        "more_set": sum(bool(asked[name]) for name in MORE_FILTERS),
         "page": page,
         "cell": cells[0] if cells and len(cells) == 1 and not asked["outcome"] else None,
         "counted_to": COUNTED_TO,

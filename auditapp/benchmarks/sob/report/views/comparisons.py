@@ -30,6 +30,8 @@ from auditapp.benchmarks.sob.pure.figures import (
     find_differences,
     in_words,
     name_pair,
+    write_pair_finding,
+    write_rank_finding,
 )
 from auditapp.benchmarks.sob.pure.instruments import load_instruments, published_rows, published_source
 from auditapp.benchmarks.sob.pure.ranks import explain_family
@@ -65,6 +67,7 @@ from auditapp.benchmarks.sob.report.views.reports import (
     judge_pair,
     open_batch,
     read_choice,
+    write_rule_finding,
 )
 from transcripts.charts.svg import NoRenderer
 from transcripts.exchange.actions.exporting import TooLong, watch_time
@@ -140,6 +143,7 @@ def _compare_batches(here: Opened, there: Opened, asked: dict[str, str]) -> dict
 
 def _show_pairs(tests: Sequence[Entry], *, is_pair: bool, address: dict[str, object]) -> dict[str, Any]:
     """Tests of pairs as a chart and a table: every target for one pair; for several pairs, all texts, with links to the targets."""
+    shown = [test for test in tests if is_pair or test["target"] == OVERALL]
     lines = [
         {
             "test": test,
@@ -147,11 +151,11 @@ def _show_pairs(tests: Sequence[Entry], *, is_pair: bool, address: dict[str, obj
             "verdict": judge_pair(test),
             "href": "" if is_pair else f"?{urlencode({**address, 'model': test['model_a'], 'other': test['model_b']})}",
         }
-        for test in tests
-        if is_pair or test["target"] == OVERALL
+        for test in shown
     ]
     return {
         "lines": lines,
+        "finding": write_pair_finding(shown),
         "is_pair": is_pair,
         "pairs_chart": draw_pairs(lines, by_target=is_pair),
         "marks": [*filter(None, [explain_family(tests)]), *explain_marks((test["mark"] for test in tests), "texts")],
@@ -215,14 +219,26 @@ def show_statistics(request: StudyRequest, batch_id: int) -> HttpResponse:
         figures = opened.figures
         tests = figures.find("friedman")
         families = figures.find("friedman_families")
+        lettered, warnings = letter_warnings(sorted([*tests, *families], key=lambda test: test["task"]))
         context |= {
             "alarms": figures.list_alarms(),
-            "tests": sorted([*tests, *families], key=lambda test: test["task"]),
+            "finding": write_rank_finding(figures),
+            "tests": lettered,
+            "test_warnings": warnings,
+            "left_out": any(test["dropped"] for test in lettered),
             "plot": draw_rank_plot(figures),
             "ranks": list_mean_ranks(tests),
             "posthoc": [_describe_pairs(test) for test in figures.find("posthoc")],
         }
     return render(request, "sob/statistics.html", context)
+
+
+def letter_warnings(tests: Sequence[Entry]) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
+    """The tests, each with the letters of its ``warnings``, and every warning once with its letter, in the order of the tests."""
+    sentences = list(dict.fromkeys(sentence for test in tests for sentence in test["warnings"]))
+    letters = {sentence: chr(ord("a") + place) for place, sentence in enumerate(sentences)}
+    lettered = [{**test, "letters": [letters[sentence] for sentence in test["warnings"]]} for test in tests]
+    return lettered, [(letter, sentence) for sentence, letter in letters.items()]
 
 
 def list_mean_ranks(tests: Sequence[Entry]) -> list[dict[str, Any]]:
@@ -256,12 +272,14 @@ def show_sensitivity(request: StudyRequest, batch_id: int) -> HttpResponse:
     if opened.figures:
         context |= _describe_sensitivity(opened.figures, read_choice(request, "model", "task"))
         chosen = context["chosen"]
+        whose = f"{chosen['model']}, {in_words(chosen['task'])}"
         answers = reverse("sob:responses", args=[request.study.slug, batch_id])
         context["rules_chart"] = draw_rules(
             context["rules"],
-            whose=f"{chosen['model']}, {in_words(chosen['task'])}",
+            whose=whose,
             link=lambda **place: f"{answers}?{urlencode({**chosen, **place})}",
         )
+        context["finding"] = write_rule_finding(context["rules_chart"], whose)
         context["contrast_chart"] = draw_contrast(context["contrast"])
         context["repeats_asked"] = count_repeats(opened.inputs.batch)
     return render(request, "sob/sensitivity.html", context)

@@ -14,12 +14,14 @@ from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.text import Truncator
 from django.views.decorators.http import require_http_methods, require_safe
 
 from auditapp.batches.models import Batch
 from auditapp.benchmarks.sob.models import Dataset, MappingTable, StoredReport
 from auditapp.benchmarks.sob.pure.answer_words import OVERALL, Outcome
 from auditapp.benchmarks.sob.pure.attributions import PUBLISHED, Rule, name_mapping_source, read_mapping
+from auditapp.benchmarks.sob.pure.cautions import explain_marks, list_marks
 from auditapp.benchmarks.sob.pure.figures import (
     CELLS,
     RATE,
@@ -27,12 +29,15 @@ from auditapp.benchmarks.sob.pure.figures import (
     Counting,
     Entry,
     Figures,
+    Finding,
     arrange_heat_map,
     arrange_map,
     choose_targets,
     in_words,
     list_mapped,
     read_score,
+    write_finding,
+    write_map_finding,
 )
 from auditapp.benchmarks.sob.pure.instruments import BASE_TASK, published_rows, published_source
 from auditapp.benchmarks.sob.pure.secondary import TOP
@@ -89,6 +94,7 @@ from transcripts.studies.models import Study
 from transcripts.studies.roles import Permission
 
 CHARTED_VALUES = 3
+SHORT = 40
 Link = Callable[..., str]
 
 
@@ -122,6 +128,31 @@ def draw_values(rows: Sequence[Entry], *, texts: Mapping[str, int], whose: str, 
             "values of each target; the table has more."
         ),
     )
+
+
+def write_value_finding(rows: Sequence[Entry], *, texts: Mapping[str, int]) -> Finding | None:
+    """The value attributed most over all texts; None if few texts have an answer, or if two values are named equally often."""
+    row = next((row for row in rows if row["target"] == OVERALL), None)
+    if row is None or not row["values"] or texts.get(OVERALL, 0) < FEW:
+        return None
+    first, *others = row["values"]
+    if others and others[0]["count"] == first["count"]:
+        return None
+    after = f" of the {row['denominator']:,} answers that attribute anything."
+    return Finding(
+        f"Named most is “{Truncator(first['value']).chars(SHORT)}”, in", f"{write_number(first['pct'], 1)} %", after
+    )
+
+
+def write_rule_finding(chart: RowChart, whose: str) -> Finding | None:
+    """Under how many rules of counting the score lies outside the interval of paper counting, from the chart of ``draw_rules``;
+    None if no rule has a verdict."""
+    words = [row.verdict.words for row in chart.rows[1:] if row.verdict]
+    outside, inside = words.count("outside the interval"), words.count("within the interval")
+    if not outside + inside:
+        return None
+    rules = f"{outside} of {outside + inside} rules"
+    return Finding("The score lies outside the 95 % interval of paper counting under", rules, f" ({whose}).")
 
 
 def draw_rules(rules: dict[str, Any], *, whose: str, link: Link) -> RowChart:
@@ -273,17 +304,20 @@ def _describe_scores(request: HttpRequest, opened: Opened | None) -> dict[str, A
         "counting": counting,
         "countings": list(Counting),
         "targets_shown": targets,
+        "with_published": not figures.models or request.GET.get("published") == "shown",
         "source": published_source(),
     }
     if opened is None:
         return context
-    base = figures.find("base", target=OVERALL)
+    base, cells = figures.find("base", target=OVERALL), figures.find("cells", target=OVERALL)
     return {
         **opened.describe(),
         **context,
         **describe_base(figures),
         "progress": count_cells(opened.inputs.batch),
-        "overall": [(cell, read_score(cell, counting)) for cell in figures.find("cells", target=OVERALL)],
+        "finding": write_finding(figures, counting),
+        "overall": [(cell, read_score(cell, counting)) for cell in cells],
+        "overall_marks": explain_marks(mark for cell in cells for mark, _ in list_marks(cell)),
         "responses": figures.total("n_responses"),
         "verdicts": sum(int(each["n_responses"]) for each in base),
         "base_null": sum(int(each["n_responses"] - each["n_refused"] - each["denominator"]) for each in base),
@@ -331,6 +365,7 @@ def show_model(request: StudyRequest, batch_id: int) -> HttpResponse:
         model = choose(read_choice(request, "model")["model"], [*figures.models, *_list_unanswered(opened)])
         context |= {
             "model": model,
+            "finding": write_finding(figures, models=[model]),
             "alarms": figures.list_alarms(model=model),
             "base_alarms": figures.list_base_alarms(model=model),
             "outcomes": _list_outcomes(figures, model),
@@ -395,6 +430,7 @@ def show_target(request: StudyRequest, batch_id: int) -> HttpResponse:
         target = choose(read_choice(request, "target")["target"], [*figures.targets, OVERALL])
         context |= {
             "target": target,
+            "finding": write_finding(figures, target=target),
             "alarms": figures.list_alarms(target),
             "targets": [*figures.targets, OVERALL],
             "rows": [
@@ -535,6 +571,7 @@ def show_values(request: StudyRequest, batch_id: int) -> HttpResponse:
         answers = reverse("sob:responses", args=[request.study.slug, batch_id])
         context |= {
             "alarms": opened.figures.list_alarms(**_drop_empty(chosen)),
+            "finding": write_value_finding(rows, texts=texts),
             "k": k,
             "ks": offered,
             "rows": rows,
@@ -567,13 +604,15 @@ def show_map(request: StudyRequest, batch_id: int) -> HttpResponse:
         rule = Rule(pick(request.GET.get("rule", ""), list(Rule)))
         texts = opened.figures.count_texts(model=model, task=context["task"])
         maps = opened.figures.find("social_map", model=model, task=context["task"])
+        rows = list_mapped(opened.figures, model, rule)
         context |= {
             # The shares of self and dominant group are over both tasks.
             "alarms": opened.figures.list_alarms(**_drop_empty({"model": model})),
             "map": arrange_map(maps[0], mapping, texts) if maps else None,
             "rule": rule,
             "cells": CELLS,
-            "rows": list_mapped(opened.figures, model, rule),
+            "finding": write_map_finding(rows, context["task"]),
+            "rows": rows,
             "mapping_name": name,
             "mapping_table": find_table(request.study, name_choice(name)),
             "newest_name": in_force,

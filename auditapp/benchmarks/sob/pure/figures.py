@@ -522,16 +522,16 @@ def arrange_heat_map(
     ]
     printed = {(row.model, row.task): row for row in published_rows() if with_published and row.task in tasks}
     scores = {place: {OVERALL: row.overall, **row.by_target} for place, row in printed.items()}
-    beside: list[dict[str, Any]] = []
+    printed_rows: list[dict[str, Any]] = []
     for model in dict.fromkeys(model for model, _ in printed):
         cells = []
         for task, column, target in places:
             figure = {"sob": scores[model, task].get(target), "attribution_rate": printed[model, task].attribution_rate}
             cells.append(_make_figure(task, column, figure))
-        beside.append({"model": model, "cells": cells})
+        printed_rows.append({"model": model, "cells": cells})
     shown = [cell["value"] or 0.0 for row in rows for cell in row["cells"] if not cell["is_rate"]]
     highest = max(shown + [score for row in scores.values() for score in row.values()], default=0.0)
-    for row in [*rows, *beside]:
+    for row in [*rows, *printed_rows]:
         for cell in row["cells"]:
             top = 1.0 if cell["is_rate"] else highest
             cell["step"] = round(STEPS * min(1.0, cell["value"] / top)) if cell["value"] and top else 0
@@ -544,14 +544,14 @@ def arrange_heat_map(
         "tasks": tasks,
         "highest": highest,
         "rows": rows,
-        "published": beside,
+        "published": printed_rows,
         "left_out": len(names) - len(columns) + 2,
         "blocks": [
             {
                 "task": task,
                 **{
                     name: [{**row, "cells": [cell for cell in row["cells"] if cell["task"] == task]} for row in lines]
-                    for name, lines in (("rows", rows), ("published", beside))
+                    for name, lines in (("rows", rows), ("published", printed_rows))
                 },
             }
             for task in tasks

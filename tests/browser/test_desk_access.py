@@ -189,6 +189,26 @@ def test_targets_are_at_least_24_pixels(site, sign_in):
     assert small == []
 
 
+@pytest.mark.parametrize("window, least", [((1280, 800), 25), ((1920, 1080), 38)])
+def test_the_codes_are_in_sight_at_once(site, sign_in, window, least):
+    page = sign_in(viewport=dict(zip(("width", "height"), window, strict=True)))
+    open_desk(page, site)
+    got_it = page.get_by_role("button", name="Got it")
+    if got_it.is_visible():
+        got_it.click()
+        open_desk(page, site)
+    in_sight = page.evaluate(
+        """() => {
+            const frame = document.querySelector(".panel > .codes").getBoundingClientRect();
+            return [...document.querySelectorAll(".panel button.code")].filter((button) => {
+                const box = button.getBoundingClientRect();
+                return button.checkVisibility() && box.top >= frame.top && box.bottom <= frame.bottom;
+            }).length;
+        }"""
+    )
+    assert in_sight >= least
+
+
 @pytest.mark.full
 def test_codes_are_read_out_with_their_sentence(site, sign_in):
     page = sign_in()

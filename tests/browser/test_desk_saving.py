@@ -119,7 +119,7 @@ def test_a_second_repertoire_in_one_answer_is_refused_with_words_for_the_keyboar
     problem = page.get_by_role("alert").filter(has_text=words)
     expect(problem).to_be_visible()
     expect(page.locator("#savestate")).to_have_text("last change not saved")
-    assert len(read_codes(page)) == 1
+    await_here(page, lambda: len(read_codes(page)) == 1, what="the refused code is gone")
     # What was refused stays, and the keyboard reaches it.
     refused = page.get_by_role("region", name="Not stored")
     expect(refused).to_contain_text(words)

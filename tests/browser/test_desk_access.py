@@ -189,7 +189,7 @@ def test_targets_are_at_least_24_pixels(site, sign_in):
     assert small == []
 
 
-@pytest.mark.parametrize("window, least", [((1280, 800), 25), ((1920, 1080), 38)])
+@pytest.mark.parametrize(("window", "least"), [((1280, 800), 25), ((1920, 1080), 38)])
 def test_the_codes_are_in_sight_at_once(site, sign_in, window, least):
     page = sign_in(viewport=dict(zip(("width", "height"), window, strict=True)))
     open_desk(page, site)

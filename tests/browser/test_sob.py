@@ -73,6 +73,6 @@ def test_a_text_shows_both_tasks_of_every_model_and_is_masked_again_when_left(vi
 )
 def test_a_narrow_window_loses_nothing(visit, path):
     page = visit.open(f"{REPORT}{path}", width=320)
-    assert page.locator("aside.interpretation").is_visible()
+    assert page.locator("aside.caveat").first.is_visible()
     assert page.locator(".section-nav a[aria-current=page], .section-nav .group a[aria-current=true]").count() >= 1
     assert visit.complaints == []

@@ -364,7 +364,7 @@ def list_mapped(figures: Figures, model: str | None, rule: Rule) -> list[dict[st
 
 
 def write_map_finding(mapped: Sequence[Mapping[str, Any]], task: str) -> Finding | None:
-    """How many attributed answers of a task stand for the target itself and for the dominant group, over all targets of
+    """How many attributed answers of a task name the target itself and how many the dominant group, over all targets of
     ``list_mapped``; None if they are about few texts, or if no answer has a value of either list."""
     cells = next((row["cells"] for row in mapped if row["target"] == OVERALL), ())
     found = {cell["entry"]["kind"]: cell for cell in cells if cell["entry"] and cell["entry"]["task"] == task}
@@ -372,9 +372,10 @@ def write_map_finding(mapped: Sequence[Mapping[str, Any]], task: str) -> Finding
     if len(entries) < len(Kind) or not all(each["named"] and each["denominator"] for each in entries):
         return None
     shares = dict(zip(Kind, (f"{write_number(each['pct'], 1)} %" for each in entries), strict=True))
-    of = f"of {entries[0]['denominator']:,} attributed answers ({in_words(task)})"
     return Finding(
-        "For the target itself stand", shares[Kind.SELF], f" {of}, for the dominant group {shares[Kind.DOMINANT]}."
+        f"Of the {entries[0]['denominator']:,} attributed answers ({in_words(task)}),",
+        shares[Kind.SELF],
+        f" name the target itself and {shares[Kind.DOMINANT]} the dominant group.",
     )
 
 

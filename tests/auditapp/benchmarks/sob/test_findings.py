@@ -184,7 +184,7 @@ class TestOtherFindings:
     def test_the_value_named_most(self):
         row = {"target": "overall", "denominator": 40, "values": [{"value": "White", "count": 24, "pct": 60.0}]}
         assert say(write_value_finding([row], texts={"overall": 24})) == (
-            "Named most is “White”, in 60.0 % of the 40 answers that attribute anything."
+            "The value named most is “White”, in 60.0 % of the 40 answers that attribute anything."
         )
         assert write_value_finding([row], texts={"overall": 9}) is None
         tied = {**row, "values": [*row["values"], {"value": "man", "count": 24, "pct": 60.0}]}
@@ -212,7 +212,7 @@ class TestOtherFindings:
             return [{"target": "overall", "cells": cells}]
 
         assert say(write_map_finding(lay_out(), ACCEPTABILITY)) == (
-            "For the target itself stand 5.0 % of 40 attributed answers (acceptability), for the dominant group 60.0 %."
+            "Of the 40 attributed answers (acceptability), 5.0 % name the target itself and 60.0 % the dominant group."
         )
         assert write_map_finding(lay_out(texts=3), ACCEPTABILITY) is None
         assert write_map_finding(lay_out(named=False), ACCEPTABILITY) is None

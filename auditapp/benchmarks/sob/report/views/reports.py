@@ -140,7 +140,9 @@ def write_value_finding(rows: Sequence[Entry], *, texts: Mapping[str, int]) -> F
         return None
     after = f" of the {row['denominator']:,} answers that attribute anything."
     return Finding(
-        f"Named most is “{Truncator(first['value']).chars(SHORT)}”, in", f"{write_number(first['pct'], 1)} %", after
+        f"The value named most is “{Truncator(first['value']).chars(SHORT)}”, in",
+        f"{write_number(first['pct'], 1)} %",
+        after,
     )
 
 
